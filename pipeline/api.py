@@ -28,7 +28,9 @@ from pipeline.retrieval.open_retriever import check, open_retriever
 from pipeline.run import LogCallbacks, Run, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
 from pipeline.run import preview as previewing
 from pipeline.run.locate import as_tuple, reopen, run_folder
+from pipeline.run.refresh import goal_of_refresh
 from pipeline.run.resume import regate
+from pipeline.run.versions import find_newest
 from pipeline.types import Record
 from pipeline.view.browsing import Runs
 
@@ -67,6 +69,29 @@ def resume(
     if wait_seconds is not None:
         config = config.with_runtime(wait_seconds=wait_seconds)
     return _generate(config, folder, watch, runner)
+
+
+def refresh(
+    run: str | Path,
+    *,
+    new_pairs: int | None = None,
+    out: Path | None = None,
+    wait_seconds: float | None = None,
+    watch: RunCallbacks | None = None,
+    runner: Runner = in_process,
+) -> RunResult:
+    """Begin the next version of a run, if its documents changed, and make up for the pairs that no longer hold.
+
+    With `new_pairs`, make so many pairs more than are carried over, even if no document changed. A version that was
+    interrupted is continued.
+    """
+    folder, _ = reopen(run, out)
+    newest = find_newest(folder)
+    _, config = reopen(newest, folder.parents[1])
+    config = config.with_runtime(**goal_of_refresh(newest, config, new_pairs))
+    if wait_seconds is not None:
+        config = config.with_runtime(wait_seconds=wait_seconds)
+    return _generate(config, None, watch, runner)
 
 
 def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:

@@ -24,6 +24,7 @@ class Hub(ThreadingHTTPServer):
         self.files: dict[str, dict[str, bytes]] = {}
         self.private: dict[str, bool] = {}
         self.commits: list[dict[str, Any]] = []
+        self.tags: dict[str, dict[str, str]] = {}
         self.tokens: set[str] = set()
         self.gets: list[str] = []
         self.refuse = 0
@@ -78,6 +79,10 @@ class _Call(BaseHTTPRequestHandler):
             wanted = json.loads(body)["objects"]
             places = [{**o, "actions": {"upload": {"href": f"{self.server.url}/lfs/{o['oid']}"}}} for o in wanted]
             self._say({"transfer": "basic", "objects": places})
+        elif "/tag/" in path:
+            repo, _, revision = path.removeprefix("/api/datasets/").partition("/tag/")
+            self.server.tags.setdefault(repo, {})[json.loads(body)["tag"]] = revision
+            self._say({})
         elif path.endswith("/commit/main"):
             self._commit(path.split("/api/datasets/")[1].removesuffix("/commit/main"), body)
         else:
@@ -88,6 +93,11 @@ class _Call(BaseHTTPRequestHandler):
         oid = self.path.rpartition("/")[2]
         assert hashlib.sha256(data).hexdigest() == oid
         self.server.objects[oid] = data
+        self._say({})
+
+    def do_DELETE(self) -> None:
+        repo, _, tag = self.path.removeprefix("/api/datasets/").partition("/tag/")
+        del self.server.tags[repo][tag]
         self._say({})
 
     def do_HEAD(self) -> None:
@@ -106,6 +116,10 @@ class _Call(BaseHTTPRequestHandler):
             folder = place.partition("/")[2]
             deep = "recursive=false" not in self.path.lower()
             self._say(_listed(self.server.files.get(repo, {}), f"{folder}/" if folder else "", deep=deep))
+        elif path.endswith("/refs"):
+            tags = self.server.tags.get(path.removeprefix("/api/datasets/").removesuffix("/refs"), {})
+            refs = [{"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": commit} for tag, commit in tags.items()]
+            self._say({"branches": [], "converts": [], "tags": refs})
         else:
             repo = re.sub("/revision/.*", "", path.removeprefix("/api/datasets/"))
             files = self.server.files.get(repo)

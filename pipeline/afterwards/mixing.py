@@ -180,6 +180,14 @@ def _open_runs(folders: Sequence[Path]) -> list[RunRecords]:
     for (run, folder), (next_run, next_folder) in pairwise(opened_runs):
         if (run.digest, run.corpus_fingerprint) == (next_run.digest, next_run.corpus_fingerprint):
             raise UsageError(f"{folder} and {next_folder} are the same run; name it once")
+    states: dict[str, tuple[str, Path]] = {}
+    for run, folder in opened_runs:
+        fingerprint, earlier = states.setdefault(run.config.corpus.identity, (run.corpus_fingerprint, folder))
+        if fingerprint != run.corpus_fingerprint:
+            raise UsageError(
+                f"{earlier} and {folder} were made on two states of the corpus '{run.config.corpus.identity}', and no "
+                "index serves the pairs of both: mix the newest versions, which `digsite refresh RUN` makes"
+            )
     return [RunRecords(folder, run.config) for run, folder in opened_runs]
 
 

@@ -14,7 +14,7 @@ from pipeline.context import RunContext
 from pipeline.errors import DeadlineExceeded, FormatError, ProviderError, RequestRefused, UsageError
 from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
-from pipeline.run import prepare, publish, tool_modes
+from pipeline.run import prepare, publish, read, tool_modes
 from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopen
 from pipeline.store.lock import hold_lock
@@ -43,7 +43,7 @@ def open_run(
     prepare.reach(config)
     config = tool_modes.resolve(config, (), known_models=run_config.models)
     with hold_lock(folder):
-        corpus = prepare.corpus(config)
+        corpus = prepare.corpus(config, read(folder).corpus_fingerprint)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)
         if context.config != config:
             raise UsageError(

@@ -58,7 +58,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 something broke, 2 usage error, 3 fewer pairs than wanted, 130 interrupted.",
 )
 _COMMANDS: tuple[Callable[..., object], ...] = (
-    generate.Generate, generate.Harden, generate.resume, generate.Preview, pilot.Pilot,
+    generate.Generate, generate.Harden, generate.resume, generate.refresh, generate.Preview, pilot.Pilot,
     inspect.inspect, stats.stats, export.export, export.report, view.view, compare.compare, mix.mix,
     branches.branch, complete.complete, remeasure.remeasure, review.review, push.push,
     corpora.Search, links.Links, corpora.Measure, serve.Serve, serve.serve_model, corpora.doctor,

@@ -19,11 +19,18 @@ from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
 from pipeline.run import Attempt, RunResult, read
 from pipeline.run.locate import quote_run, reopen
+from pipeline.run.plan import bounds
+from pipeline.run.versions import read_version
 from pipeline.types import Reason, ReasonCode, Status
 
 PREVIEW_PAIRS = 3
 SHORT = 3
 """Exit code of a run that ended with fewer pairs than requested."""
+
+
+NewPairs = Annotated[
+    int | None, Option(min=1, help="Pairs to add to those of the version before, instead of a number in all.")
+]
 
 
 @dataclass(kw_only=True)
@@ -32,6 +39,7 @@ class Generate(options.RunOptions):
 
     ctx: typer.Context
     pairs: Annotated[int | None, Option(min=1, help="Accepted pairs to generate.  [30]")] = None
+    new_pairs: NewPairs = None
     seeds: Annotated[int | None, Option(min=1, help="Run exactly this many seeds, however many are accepted.")] = None
     engine: options.Seeder = None
     address: options.Address = None
@@ -85,6 +93,23 @@ def resume(
 
     folder, config = reopen(run, out)
     return _run(partial(api.resume, folder, wait_seconds=wait), config, None if no_flow else ctx.obj, as_json=json)
+
+
+def refresh(  # noqa: PLR0913, PLR0917 - options of the user
+    ctx: typer.Context,
+    run: options.Run,
+    new_pairs: NewPairs = None,
+    out: options.Out = None,
+    wait: options.Wait = None,
+    no_flow: options.NoFlow = False,
+    json: options.Json = False,
+) -> int:
+    """Make the next version of a run whose documents changed: keep the pairs that hold, and replace the others."""
+    from pipeline import api
+
+    folder, config = reopen(run, out)
+    job = partial(api.refresh, folder, new_pairs=new_pairs, wait_seconds=wait)
+    return _run(job, config, None if no_flow else ctx.obj, as_json=json)
 
 
 class PreviewProgress(Progress):
@@ -143,7 +168,8 @@ def _run(
     say_target(config)
     with Progress(pairs=config.runtime.pairs, seeds=config.runtime.seeds) as progress:
         result = command(watch=progress, runner=runner) if runner else command(watch=progress)
-    show(result, config, as_json=as_json)
+    # The run may be a version of its own, with other settings of `runtime`.
+    show(result, read(result.folder).config.with_runtime(out=config.runtime.out), as_json=as_json)
     return SHORT if result.exhausted else 0
 
 
@@ -178,15 +204,25 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
     say_views(data_set.read_manifest(paths["dataset"]))
+    say_version(folder)
     say_shortfalls(result, config, run)
     console.show(console.text(f"next      digsite inspect {run}"))
+
+
+def say_version(folder: Path) -> None:
+    """Print what a version took over from the one before, and what it left behind."""
+    if version := read_version(folder):
+        row = version.summary
+        counts = f"{row.carried:,} pairs carried over, {row.stale:,} stale, {sum(row.dropped.values()):,} dropped"
+        held = f"; solved again: {row.still_hold:,} of {row.solved_again:,} hold" if row.solved_again else ""
+        console.show(console.text(f"version   {row.number}: {counts}{held}; the card lists them"))
 
 
 def say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
-        outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.runtime.pairs:,} pairs"
+        outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {bounds(config.runtime)[0]:,} pairs"
         console.message(f"{outcome}; {_advise(result, config)}")
     shortcuts = result.reasons.get(ReasonCode.BELOW_RANGE, 0)
     if config.accepts_by_range and shortcuts > result.accepted:

@@ -177,8 +177,8 @@ class RunOptions(PairOptions):
 _SECTIONS = {
     "": "preset strategy steps solve_rate policy operations seed",
     "corpus.": "text_field title_field id_field language licence attribution as_of",
-    "runtime.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers "
-    "out verify allow_removal",
+    "runtime.": "pairs new_pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address "
+    "workers out verify allow_removal",
 }
 KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for name in names.split()} | {
     "corpus": "corpus.name",

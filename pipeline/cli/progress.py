@@ -20,6 +20,7 @@ from pipeline.gates import Drop
 from pipeline.llm.ledger import Spent
 from pipeline.run import Attempt, RunView
 from pipeline.run.attempts import total_spending
+from pipeline.run.plan import bounds
 from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status, Usage
 
@@ -147,6 +148,10 @@ class Progress(rich.progress.Progress):
     def started(self, run: RunView) -> None:
         """Count the records of earlier commands, which do not count for the speed of this one."""
         if not self.done:  # it is called again for every batch
+            # Only now is it known how many pairs are carried over.
+            self.pairs, most_seeds = bounds(run.config.runtime)
+            self.seeds = most_seeds if self.pairs is None else None
+            self.update(self._bar, total=self.pairs or most_seeds)
             self._pay(total_spending(run.folder).total)
             for record in run.records():
                 self._count(record)

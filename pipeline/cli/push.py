@@ -12,6 +12,7 @@ from pipeline.cli import console, options
 from pipeline.errors import UsageError
 from pipeline.run import read
 from pipeline.run.locate import run_folder
+from pipeline.run.versions import format_tag
 
 
 def push(
@@ -25,7 +26,7 @@ def push(
     """Send the data set of a run, or a mix, to the Hugging Face Hub in one commit; a new repository is private."""
     from pipeline.exports import hub_upload
 
-    folder, models, title = _find_dataset(run, out)
+    folder, models, title, tag = _find_dataset(run, out)
     plan = hub_upload.upload_plan(folder, models, repo, private=not public)
     if plan.unsent:
         console.message(f"digsite: not part of the data set, and not sent: {', '.join(plan.unsent)}")
@@ -43,16 +44,17 @@ def push(
         if not typer.confirm("Send this?", err=True):
             console.message("digsite: nothing was sent")
             return
-    url = hub_upload.push(plan, title, endpoint=os.environ.get("HF_ENDPOINT"))
+    url = hub_upload.push(plan, title, tag, endpoint=os.environ.get("HF_ENDPOINT"))
     console.result({"commit": url, **plan.model_dump(mode="json")}, console.text(url), as_json=json)
 
 
-def _find_dataset(run: str, out: Path | None) -> tuple[Path, str, str]:
-    """Return the folder of the data set, the names of the models that made it, and the title of its commit."""
+def _find_dataset(run: str, out: Path | None) -> tuple[Path, str, str, str]:
+    """Return the folder of the data set, the names of its models, and the title and tag of its commit."""
     from pipeline.exports.mix import mix_version
 
     if (Path(run) / mix_version.MIX).is_file() and (mix := mix_version.read(Path(run))):
-        return Path(run), " + ".join(lineage.model for lineage in mix.runs), f"Version {mix.version}"
+        return Path(run), " + ".join(lineage.model for lineage in mix.runs), f"Version {mix.version}", ""
     folder = run_folder(run, out)
     saved = read(folder)
-    return folder / "dataset", saved.config.models.names(), f"Run {saved.digest[:12]}"
+    tag = format_tag(folder)
+    return folder / "dataset", saved.config.models.names(), f"Run {tag}", tag

@@ -13,6 +13,14 @@ Include = Literal["below_target", "below_range", "beyond_solver"]
 of `digsite remeasure` solved."""
 
 
+class RefreshConfig(Data):
+    """`[refresh]`: what a run takes over from the version before, if the documents changed. Not part of the digest."""
+
+    solve_again: Ratio = 0.05
+    """Share of the carried pairs that the solver tries again on the new index. Those that no longer hold are dropped,
+    and the card says how many held."""
+
+
 class GateConfig(Data):
     """`[gates]`: what an accepted pair must pass to count.
 

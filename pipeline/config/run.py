@@ -13,7 +13,7 @@ import orjson
 from pydantic import Field, field_validator, model_validator
 
 from pipeline import prompts
-from pipeline.config.exports import GateConfig, SftConfig
+from pipeline.config.exports import GateConfig, RefreshConfig, SftConfig
 from pipeline.config.loop import (
     LINKED,
     MOST_STEPS,
@@ -155,6 +155,7 @@ class RunConfig(Data):
     """Which accepted pairs count. Not part of the digest, because gates run after the journal is written."""
     sft: SftConfig = SftConfig()
     """Which rollouts the views train on. Not part of the digest, like the gates."""
+    refresh: RefreshConfig = RefreshConfig()
     runtime: Runtime = Runtime()
 
     @field_validator("steps", mode="before")
@@ -256,7 +257,9 @@ class RunConfig(Data):
     def digest_input(self) -> dict[str, Any]:
         """Return the settings that are part of the run's digest, with the digests of all prompts."""
         untargeted = {"policy"} if self.solve_rate is None else set()
-        tree = self.model_dump(mode="json", exclude={"runtime", "gates", "sft", "models", "links"} | untargeted)
+        tree = self.model_dump(
+            mode="json", exclude={"runtime", "gates", "sft", "refresh", "models", "links"} | untargeted
+        )
         tree["corpus"] |= {"name": self.corpus.identity}
         tree["retrieval"] = self.retrieval.digest_input()
         if self.uses_links:

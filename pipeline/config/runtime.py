@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.types import Data
 
@@ -12,15 +12,23 @@ MOST_SEEDS = 4096
 
 class Runtime(Data):
     pairs: int = Field(30, ge=1)
-    """Number of accepted pairs to generate."""
+    """Number of accepted pairs to generate, including those carried over from the version before."""
+    new_pairs: int | None = Field(None, ge=1)
+    """Number of accepted pairs to generate beyond those carried over, instead of `pairs`. The next command after a
+    finished one adds as many again, in the next version."""
+    carried: int = Field(0, ge=0)
+    """Number of pairs carried over from the version before. Digsite sets it."""
     seeds: int | None = Field(None, ge=1)
-    """Run exactly this many seeds, however many pairs they give."""
+    """Run exactly this many seeds, however many pairs they give. Carried pairs are no seeds."""
     max_seeds: int | None = Field(None, ge=1)
-    """Give up after this many seeds. If left out, ten for each pair."""
+    """Give up after this many seeds. If left out, ten for each pair that is not carried over."""
     concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
     """Number of seeds in progress at once. If left out, enough to keep all endpoints busy."""
     out: Path = Path("outputs")
     """Folder of all runs, prepared corpora and indexes, and of the cache of answers."""
+    name: str = Field("", pattern=r"^[a-z0-9_-]{0,64}$")
+    """Name of a data set that grows, such as `nightly`: `wiki/nightly` then means its newest version. A nightly flow
+    takes the name of its file of settings."""
     engine: Literal["local", "dask", "ray"] = "local"
     """Where seeds run: in this process, or on Dask or Ray workers through Prefect's task runners. The bytes are the
     same."""
@@ -52,3 +60,10 @@ class Runtime(Data):
     """Seconds that one command may take."""
     wait_seconds: float = Field(0.0, ge=0)
     """Seconds to wait at the start for an endpoint that does not answer yet."""
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if name == "latest":
+            raise ValueError("'latest' is the link to what a person started last: choose another name")
+        return name

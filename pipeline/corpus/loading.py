@@ -50,6 +50,18 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
     return Corpus(manifest, folder, prepared, verified=verify)
 
 
+def find_prepared(manifest: Manifest, out: Path, fingerprint: str) -> Corpus | None:
+    """Return the corpus that was prepared under `out` with this fingerprint, or None if it is gone or damaged."""
+    folder = out / "corpora" / f"{manifest.name}-{fingerprint[:12]}"
+    prepared = find_finished(folder)
+    if prepared is None or prepared.fingerprint != fingerprint:
+        return None
+    try:
+        return Corpus(manifest, folder, prepared)
+    except StoreError:
+        return None
+
+
 def _prepare(manifest: Manifest, building: Path, source_signature: str) -> Prepared:
     try:
         _check_sha256(manifest)

@@ -227,14 +227,14 @@ class Corpus:
                 yield passage(document, number, span)
 
 
-def find_finished(folder: Path, signature: str) -> Prepared | None:
-    """Return the manifest of the corpus in that folder if it is complete and its source has that signature.
+def find_finished(folder: Path, signature: str = "") -> Prepared | None:
+    """Return the manifest of the corpus in that folder if it is complete and its source has that signature, if any.
 
     The checksums of the texts are compared when they are first read, those of the other files here.
     """
     try:
         prepared = Prepared.model_validate_json((folder / MANIFEST).read_bytes())
-        if prepared.signature != signature or prepared != prepared.seal():
+        if signature not in ("", prepared.signature) or prepared != prepared.seal():
             return None
         texts = set(map(parts.part, range(prepared.parts)))
         sizes = {name: (folder / name).stat().st_size for name in texts}

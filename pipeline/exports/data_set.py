@@ -19,6 +19,7 @@ from pipeline.agents.environment_file import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import Outside, figures
+from pipeline.analysis.version_rows import complete_version
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
 from pipeline.exports.card.card import Contents, card
@@ -30,6 +31,7 @@ from pipeline.exports.twins import with_twin
 from pipeline.exports.views import base
 from pipeline.store.files import atomic_folder, atomic_write, find_folder, link_or_copy, write_json
 from pipeline.types import Data, Draft, Record, sha256
+from pipeline.types.version import Version
 
 logger = logging.getLogger(__name__)
 Redistribute = Literal["full", "spans", "ids", "unknown"]
@@ -133,6 +135,8 @@ class Selection(Data):
     shard_bytes: int = SHARD_BYTES
     mix: mix_version.Mix | None = None
     """The mix, if the records come from several runs. No view of an earlier version is kept then."""
+    version: Version | None = None
+    """What the run took over from the version before; None for a first version."""
     allow_removal: bool = False
     """Whether views and files of the data set that is there may be missing from the new one."""
 
@@ -209,7 +213,7 @@ def export(
             link_or_copy(previous / shard.path, building / shard.path)
         source = _digest_state(digest_sum, selection.config)
         written = Exported(include=selection.include, plain=selection.plain, missing=selection.missing, source=source)
-        run_figures = figures(table.close(), selection.outside, selection.config.gates.policy)
+        run_figures = figures(seeds_frame := table.close(), selection.outside, selection.config.gates.policy)
         manifest = DatasetManifest(
             run=run_figures.lineage.run if run_figures.lineage else "",
             records=run_figures.planned,
@@ -236,6 +240,7 @@ def export(
             redistribute=selection.redistribute,
             language_detected=selection.language_detected,
             mix=selection.mix,
+            version=selection.version and complete_version(selection.version, seeds_frame),
             rewards=manifest.rewards,
             has_rl=manifest.has_rl,
             unwritten=manifest.unwritten,

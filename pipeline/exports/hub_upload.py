@@ -82,8 +82,10 @@ def upload_plan(folder: Path, models: str, repo: str, *, private: bool) -> Uploa
     )
 
 
-def push(plan: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
+def push(plan: UploadPlan, message: str, tag: str = "", *, endpoint: str | None = None) -> str:
     """Upload the data set and return the URL of the commit.
+
+    The commit gets the tag, which an earlier commit of the same version then loses.
 
     A missing repository is created; an existing one keeps its visibility. The token is that of `hf auth login` or of
     HF_TOKEN. Raises HubError with the Hub's message.
@@ -103,6 +105,10 @@ def push(plan: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
             *map(CommitOperationDelete, stale),
         ]
         commit = api.create_commit(plan.repo, operations, commit_message=message, repo_type="dataset")
+        if tag:
+            if tag in {ref.name for ref in api.list_repo_refs(plan.repo, repo_type="dataset").tags}:
+                api.delete_tag(plan.repo, tag=tag, repo_type="dataset")
+            api.create_tag(plan.repo, tag=tag, revision=commit.oid, repo_type="dataset")
     except (HfHubHTTPError, HTTPError, OSError, ValueError, RuntimeError) as error:
         status = int(getattr(getattr(error, "response", None), "status_code", 0))
         cause = _LASTING.get(status) or " ".join(str(error).split())[:300] or type(error).__name__

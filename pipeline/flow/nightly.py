@@ -20,6 +20,7 @@ from prefect.states import Completed, Failed
 from prefect.tasks import Task
 
 from pipeline.config import RunConfig, build
+from pipeline.config.run import slug
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
 from pipeline.exports import hub_upload
 from pipeline.flow.display import build_end_state, end_killed, follow, show_funnel, show_report, stage
@@ -28,6 +29,8 @@ from pipeline.run import LogCallbacks, RunResult, prepare, read, stages, tool_mo
 from pipeline.run import publish as publishing
 from pipeline.run.attempts import total_spending
 from pipeline.run.locate import run_folder
+from pipeline.run.plan import bounds
+from pipeline.run.versions import find_newest, format_tag
 from pipeline.store.lock import hold_lock
 
 DELAYS = [30.0, 300.0, 900.0]
@@ -38,11 +41,14 @@ DELAYS = [30.0, 300.0, 900.0]
 def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
     """Continue the run of the settings at `config` (TOML), then publish it.
 
-    The run ends when it has its pairs or the budget of the night is used up. With `repo`, the data set goes to that
-    repository of the Hugging Face Hub.
+    The run ends when it has its pairs or the budget of the night is used up. If the corpus has changed, its next
+    version begins. The name of the file of settings, or `runtime.name`, means the newest version: `wiki/nightly`. With
+    `repo`, the data set goes to that repository of the Hugging Face Hub.
     """
     try:
         settings = read_settings(Path(config))
+        if not settings.runtime.name:
+            settings = settings.with_runtime(name=slug(config))
         prepare.reach(settings)
         settings = tool_modes.resolve(prepare.absolute_paths(settings))
         with hold_lock(settings.folder().parent):
@@ -54,23 +60,24 @@ def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
 
 
 def _run_night(config: RunConfig, repo: str, *, public: bool) -> State[Any]:
-    previous, feed = publishing.last_result(config.folder()), RunFeed(LogCallbacks())
+    newest = find_newest(config.folder())
+    previous, feed = publishing.last_result(newest), RunFeed(LogCallbacks())
     budget_note = ""
     try:
         with feed.displayed_by(follow):
             engine = None if config.runtime.engine == "local" else feed.engine
-            config = add_spent_budget(config, config.folder())
-            asyncio.run(stages.generate(config, None, feed, engine=engine, export=False))
+            night = stages.generate(config, None, feed, engine=engine, export=False, unattended=add_spent_budget)
+            asyncio.run(night)
     except BudgetExceeded:
         budget_note = "; the budget of the night is used up, and the next run continues"
     except (ProviderError, RetrievalError):
         if previous or feed.run:
-            publish(str(feed.run.folder if feed.run else config.folder()), repo, public, return_state=True)
+            publish(str(feed.run.folder if feed.run else newest), repo, public, return_state=True)
         raise
     assert feed.run  # noqa: S101 - the run has started, since it did not raise
-    folder = feed.run.folder
+    folder, config = feed.run.folder, feed.run.config
     show_funnel(folder, config)
-    line = format_progress(feed.run.result(), previous, config) + budget_note
+    line = format_progress(feed.run.result(), previous if folder == newest else None, config) + budget_note
     try:
         return Completed(message=f"{line}; {publish(str(folder), repo, public)}")
     except DigsiteError as error:
@@ -97,11 +104,12 @@ def add_spent_budget(config: RunConfig, folder: Path) -> RunConfig:
 
 
 def format_progress(result: RunResult, previous: RunResult | None, config: RunConfig) -> str:
-    runtime = config.runtime
-    new = result.accepted - (previous.accepted if previous else 0)
-    line = f"{result.accepted:,} of {runtime.pairs:,} pairs, {new:,} of them new"
-    if runtime.seeds is not None:
-        line = f"{result.planned:,} of {runtime.seeds:,} seeds gave {result.accepted:,} pairs, {new:,} of them new"
+    carried, (wanted_pairs, seeds) = config.runtime.carried, bounds(config.runtime)
+    new = result.accepted - (previous.accepted if previous else carried)
+    line = f"{result.accepted:,} of {wanted_pairs:,} pairs, {new:,} of them new"
+    if wanted_pairs is None:
+        line = f"{result.planned:,} of {seeds:,} seeds gave {result.accepted:,} pairs, {new:,} of them new"
+    line += f"; {carried:,} carried over, since the corpus changed" if carried else ""
     return f"{line}; the most seeds were tried: raise runtime.max_seeds" if result.exhausted else line
 
 
@@ -127,8 +135,9 @@ def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
         notes.extend([*manifest.losses, *lack])
 
     def push() -> None:
+        tag = format_tag(folder)
         plan = hub_upload.upload_plan(folder / "dataset", run_file.config.models.names(), repo, private=not public)
-        outputs.append(hub_upload.push(plan, f"Run {run_file.digest[:12]}", endpoint=os.environ.get("HF_ENDPOINT")))
+        outputs.append(hub_upload.push(plan, f"Run {tag}", tag, endpoint=os.environ.get("HF_ENDPOINT")))
 
     try:
         folder = run_folder(run)

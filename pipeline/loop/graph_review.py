@@ -94,8 +94,7 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
         graph, _ = settle(graph)
         problems += [*_check_idle_steps(graph, target), *_check_answers(graph)]
     problems += [*_check_documents(graph, passages), *_check_whole_sets(graph)]
-    least = context.config.steps[0] if context.config.accepts_by_range else 2
-    problems += await _check_searches(graph, least, context)
+    problems += await check_searches(graph, context)
     probes: tuple[Probe, ...] = ()
     if context.config.models.of("reader").capabilities.understands:
         faults, probes = await _ask_reader(graph, passages, context)
@@ -182,13 +181,13 @@ def _check_whole_sets(graph: Graph) -> list[Problem]:
     return problems
 
 
-async def _check_searches(graph: Graph, least: int, context: RunContext) -> list[Problem]:
+async def check_searches(graph: Graph, context: RunContext) -> list[Problem]:
     """Search with each retriever for steps without the answers that lead to them.
 
     A step counts as found only if its passage is the first hit: further down, a solver cannot tell it from other hits
     that fit as well. No single search may find all deciding passages of a computed answer, at any rank.
     """
-    problems = []
+    problems, least = [], context.config.steps[0] if context.config.accepts_by_range else 2
     for name, retriever in context.searched.items():
         over = f" over {name}" if name else ""
         skippable = await _find_skippable(graph, retriever)

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from pipeline.store.tables import scan_json_lines
 from pipeline.types import Data, ReasonCode, Record, Seed
 
 NAME = "attempts.jsonl"
-MODES = "modes"
-"""Value of `ended` for the search for the models' tool modes, before any seed."""
-AFTERWARDS = frozenset({"remeasured", "forked", MODES})
-"""Values of `ended` for rows that are no attempt at a seed: later work on finished pairs, and that search."""
+MODES, REFRESHED = "modes", "refreshed"
+"""Values of `ended` for work before any seed: the search for the models' tool modes, and carried pairs solved again."""
+AFTERWARDS = frozenset({"remeasured", "forked", MODES, REFRESHED})
+"""Values of `ended` for rows that are no attempt at a seed: later work on finished pairs, and that before any seed."""
 
 _ERRORS = (("tool", "Error: "), ("user", "Your last message "))
 """The beginning of messages that tell an agent about an error, by role."""
@@ -118,6 +118,14 @@ class AttemptLog:
 
     def close(self) -> None:
         self._lines.close()
+
+
+def note_work(folder: Path, ended: str, ledger: Ledger) -> None:
+    """Log work that belongs to no seed. The caller holds the lock of the run in `folder`."""
+    began = ledger.began.isoformat(timespec="milliseconds")
+    row = Attempt(key="", ended=ended, reason="", began=began, seconds=ledger.seconds, spent=ledger.spending)
+    with closing(AttemptLog(folder)) as attempt_log:
+        attempt_log.add(row)
 
 
 def total_spending(folder: Path, reason: str | None = None) -> Spending:

@@ -9,6 +9,7 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple, Self
 
 from pipeline.config import RunConfig
@@ -46,7 +47,7 @@ class Batches:
         self._max_in_flight = run.config.runtime.workers * (1 if run.config.runtime.address else AHEAD)
         self._config = divide_limits(run.config, run.config.runtime.workers)
         self._size = ROUNDS * self._config.seeds_at_work()
-        self._shares = Shares(run.config)
+        self._shares = Shares(run.config, run.folder)
         self._waiting: deque[_Pending] = deque()
         self._in_flight: set[asyncio.Task[None]] = set()
 
@@ -106,6 +107,7 @@ class Batches:
             config=self._config.with_runtime(**share),
             code=code(),
             fingerprint=self._fingerprint,
+            again=self._run.again,
             places=tuple(pending.place for pending in seeds),
             answers=self._answers,
             known=self._cache_path,
@@ -145,8 +147,8 @@ class Batches:
 class Shares:
     """Parts of the remaining budgets, so that all workers together stay within them."""
 
-    def __init__(self, config: RunConfig) -> None:
-        self._budget = prepare.budget(config)
+    def __init__(self, config: RunConfig, folder: Path) -> None:
+        self._budget = prepare.budget(config, folder=folder)
         self._lent = dict.fromkeys(self._budget.remaining(), 0.0)
 
     def lend(self, parts: int) -> dict[str, float]:

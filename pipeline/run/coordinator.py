@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
-from pipeline.run import resume
+from pipeline.run import resume, versions
 from pipeline.run.attempts import Attempt, AttemptLog, run_attempt
 from pipeline.run.callbacks import RunCallbacks
 from pipeline.run.gating import Gating
@@ -30,6 +30,7 @@ from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import hold_lock
 from pipeline.store.real_paths import refuse_links
 from pipeline.types import ReasonCode, Record, Seed, Status
+from pipeline.types.version import SeedPlace
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
@@ -49,9 +50,23 @@ class Run:
     """An open run: locked, checked, its journal read. A context manager, used once per folder at a time."""
 
     def __init__(
-        self, config: RunConfig, corpus: PassageSource, *, folder: Path | None = None, locks: bool = True
+        self,
+        config: RunConfig,
+        corpus: PassageSource,
+        *,
+        folder: Path | None = None,
+        locks: bool = True,
+        by_hand: bool = True,
     ) -> None:
-        """Prepare to open the run. If `locks` is false, the caller holds the folder's lock."""
+        """Prepare to open the run.
+
+        Args:
+            config: its settings.
+            corpus: the corpus of its seeds.
+            folder: its folder, if that is not the one of the settings.
+            locks: whether to lock the folder; otherwise the caller has done so.
+            by_hand: whether a person started it, so that `latest` follows.
+        """
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
@@ -60,7 +75,7 @@ class Run:
         self._at_work = config.seeds_at_work()
         self._running: dict[asyncio.Task[_Ended], int] = {}
         self._corpus = corpus
-        self._locks, self._stack = locks, ExitStack()
+        self._locks, self._by_hand, self._stack = locks, by_hand, ExitStack()
         self._begun = False
 
     def __enter__(self) -> Self:
@@ -73,12 +88,13 @@ class Run:
                 refuse_links(self.folder / path)
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
-            self.journal = Journal(self.folder / "journal", run=resume.read(self.folder).identity)
+            self.journal = Journal(self.folder / "journal", run=versions.read_identity(self.folder))
             stack.callback(self.journal.close)
             self._attempt_log = AttemptLog(self.folder)
             stack.callback(self._attempt_log.close)
-            link(self.folder.parent / "latest", self.folder.name)
-            self._order = Order(self.config, self._corpus, self.journal.entries)
+            for name in self._names():
+                link(self.folder.parent / name, self.folder.name)
+            self._carried, self._order = self._read_plan()
             self._joined = build_join(self.folder)
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
@@ -91,6 +107,26 @@ class Run:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _names(self) -> Iterator[str]:
+        """Yield the names of the links that mean this run from now on."""
+        if self._by_hand:
+            yield "latest"
+        if self.config.runtime.name and versions.find_newest(self.folder) == self.folder:
+            yield self.config.runtime.name
+
+    def _read_plan(self) -> tuple[list[Entry], Order]:
+        """Return the lines that were carried over, which come first in the plan, and the seeds after them."""
+        entries, version = self.journal.entries, versions.read_version(self.folder)
+        if version is None:
+            return [], Order(self.config, self._corpus, entries)
+        order = Order(self.config, self._corpus, entries, again=version.again, tried=version.tried)
+        return [entries[key] for key in version.carried if key in entries], order
+
+    @property
+    def again(self) -> tuple[SeedPlace, ...]:
+        """Return the seeds of stale pairs, which run first."""
+        return self._order.again
 
     def records(self) -> Iterator[Record]:
         """Yield the records of the plan so far, in its order, one at a time in memory."""
@@ -110,7 +146,7 @@ class Run:
             failed=counts[Status.FAILED],
             reasons=dict(Counter(reasons).most_common()),
             surplus=len(self.journal.entries) - len(heads),
-            dropped=dict(self._order.count_dropped(self._state.length).most_common()),
+            dropped=dict(self._order.count_dropped(self._state.length - len(self._carried)).most_common()),
             complete=self._state.complete,
             exhausted=self._state.exhausted,
             missing=dict(Counter(missing)),
@@ -168,7 +204,11 @@ class Run:
         """
         index = self._state.length
         while index < self._state.next_needed():
-            planned = self._order[index]
+            if index < len(self._carried):
+                self._state.end(index, self._carried[index].head)
+                index += 1
+                continue
+            planned = self._order[index - len(self._carried)]
             entry = self._valid_entry(planned.seed.key)
             if entry is None:
                 yield index, planned

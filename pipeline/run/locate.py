@@ -43,8 +43,8 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
 
 
 def _real_folder(folder: Path, out: Path) -> Path:
-    """Follow the link `latest`, and links above `out` or, for a run elsewhere, above the run's folder."""
-    if folder.name == "latest" and folder.is_symlink():
+    """Follow a link to a run beside it, such as `latest`, and links above `out` or above a run elsewhere."""
+    if folder.is_symlink() and len(folder.readlink().parts) == 1:
         folder = folder.parent / folder.readlink()
     folder = without_dots(folder)
     for root in (without_dots(out), out.resolve()):

@@ -11,7 +11,7 @@ import hashlib
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple, Protocol
@@ -24,6 +24,7 @@ from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.store.journal import Head, Journal, RunIdentity
 from pipeline.types import Cause, Passage, ReasonCode, Record, Seed, Status, sha256
+from pipeline.types.version import AGAIN, SeedPlace, fingerprint_seed
 
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
@@ -42,6 +43,7 @@ class PassageSource(Protocol):
     def fingerprint(self) -> str: ...
     @property
     def language(self) -> str: ...
+    def passage(self, passage_id: str) -> Passage | None: ...
     def in_order_of_ids(self, place: int) -> Passage:
         """Return a passage by its place in an order that all sources with this fingerprint share."""
         ...
@@ -58,13 +60,23 @@ class Order:
     """The seeds of a run in order, each built when it is first needed.
 
     The corpus must pass `check_askable`. Seeds with keys in `passed_keys` have already passed the quality filter.
+    Seeds of `again` come first; they are in the corpus. Those of `tried` are left out after that.
     """
 
-    def __init__(self, config: RunConfig, corpus: PassageSource, passed_keys: Container[str] = ()) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        corpus: PassageSource,
+        passed_keys: Container[str] = (),
+        *,
+        again: Sequence[SeedPlace] = (),
+        tried: Collection[str] = (),
+    ) -> None:
         from pipeline.run import given_questions
 
         self._config, self._run = config, RunIdentity(config.digest(), corpus.fingerprint)
         self._corpus, self._passed_keys = corpus, passed_keys
+        self.again, self._tried = tuple(again), frozenset(tried)
         self._given_questions = given_questions.load_given(config)
         self._ordinals = array("Q")
         """The position of each seed in the unfiltered order. A seed holds its passage, and millions of them would fill
@@ -82,16 +94,21 @@ class Order:
         return Counter(reason for index, reason in self._drops if index < before)
 
     def at(self, order: str) -> Planned:
+        if order.startswith(AGAIN):
+            return self._build_planned(int(order.removeprefix(AGAIN)))
         draw, place = map(int, order.split("-"))
-        return self._build_planned(draw * self._size + place)
+        return self._build_planned(len(self.again) + draw * self._size + place)
 
     @property
     def _size(self) -> int:
         return len(self._given_questions or self._corpus.passages)
 
     def _generate(self) -> Iterator[int]:
-        for ordinal in count():
+        yield from range(len(self.again))
+        for ordinal in count(len(self.again)):
             seed = self._planned(ordinal).seed
+            if self._tried and fingerprint_seed(seed) in self._tried:
+                continue
             # Users want exactly the questions that they bring, so the filter skips these.
             if (
                 not self._given_questions
@@ -103,7 +120,11 @@ class Order:
                 yield ordinal
 
     def _build_planned(self, ordinal: int) -> Planned:
-        draw, place = divmod(ordinal, self._size)
+        if ordinal < len(self.again):
+            passage, draw = self._corpus.passage(self.again[ordinal].passage_id), self.again[ordinal].draw
+            assert passage  # noqa: S101 - `refresh` has looked it up
+            return Planned(self._seed(self._run.key(passage.id, draw), passage, draw), f"{AGAIN}{ordinal:012}")
+        draw, place = divmod(ordinal - len(self.again), self._size)
         shuffle = sha256(f"{self._config.seed}\n{self._corpus.fingerprint}\n{draw}")
         index = permute(place, self._size, shuffle)
         passage = self._given_questions[index].passage if self._given_questions else self._corpus.in_order_of_ids(index)
@@ -148,10 +169,16 @@ def check_askable(corpus: PassageSource) -> None:
 
 
 def bounds(runtime: Runtime) -> tuple[int | None, int]:
-    """Return the number of wanted pairs, or None if `seeds` decides, and the most seeds to try."""
+    """Return the number of wanted pairs, or None if `seeds` decides, and the most seeds to try.
+
+    Both include the carried pairs.
+    """
+    carried = runtime.carried
     if runtime.seeds is not None:
-        return None, runtime.seeds
-    return runtime.pairs, runtime.max_seeds if runtime.max_seeds is not None else SEEDS_PER_PAIR * runtime.pairs
+        return None, carried + runtime.seeds
+    new_pairs = max(0, runtime.pairs - carried) if runtime.new_pairs is None else runtime.new_pairs
+    pairs = runtime.pairs if runtime.new_pairs is None else carried + new_pairs
+    return pairs, carried + (runtime.max_seeds if runtime.max_seeds is not None else SEEDS_PER_PAIR * max(1, new_pairs))
 
 
 def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[tuple[Head, Drop | None]]:

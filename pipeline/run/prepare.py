@@ -15,6 +15,7 @@ from pipeline.config.endpoints import context_from_environment, is_server_from_e
 from pipeline.config.models import ModelConfig, built_in
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
+from pipeline.corpus.loading import find_prepared
 from pipeline.corpus.manifest import names
 from pipeline.corpus.split import Side
 from pipeline.errors import UsageError
@@ -87,9 +88,19 @@ def check_engine(config: RunConfig) -> None:
         raise UsageError(f"--engine {name} needs more packages: pip install 'digsite[{name}]'")
 
 
-def corpus(config: RunConfig) -> Corpus:
-    """Return the corpus, and prepare it in the output folder if that has not been done. Raises CorpusError."""
-    return load(check(config), config.runtime.out, verify=config.runtime.verify)
+def corpus(config: RunConfig, fingerprint: str = "") -> Corpus:
+    """Return the corpus, and prepare it in the output folder if that has not been done. Raises CorpusError.
+
+    With a fingerprint, return the corpus as it was prepared with it, even if its source has changed since. If that is
+    gone, return the corpus as it is now.
+    """
+    prepared = find_corpus(config, fingerprint) if fingerprint else None
+    return prepared or load(check(config), config.runtime.out, verify=config.runtime.verify)
+
+
+def find_corpus(config: RunConfig, fingerprint: str) -> Corpus | None:
+    """Return the corpus as it was prepared with this fingerprint, or None if that is gone."""
+    return find_prepared(check(config), config.runtime.out, fingerprint)
 
 
 def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
@@ -111,6 +122,7 @@ def model(
     before: Spent | None = None,
     cache: Callable[[], Cache] | None = None,
     connected: Callable[[ModelConfig], LLM] | None = None,
+    folder: Path | None = None,
 ) -> LLM:
     """Build a router over all configured models, with budget and cache. Raises UsageError.
 
@@ -120,10 +132,11 @@ def model(
         before: What has used up part of the budget; by default all earlier commands of the run.
         cache: Opens another cache than that of `cache_path`.
         connected: Returns the clients of models that are open already.
+        folder: The run, if its folder is not the one of the settings.
     """
     check_models(config)
     models = {settings.model: settings for settings in config.models.all()}
-    shared_budget = budget(config, before)
+    shared_budget = budget(config, before, folder)
     has_paid_model = any(not settings.built_in for settings in models.values())
     answer_cache = (cache() if cache else Cache(cache_path(config))) if has_paid_model else None
 
@@ -188,11 +201,11 @@ def wait(work: Coroutine[None, None, T]) -> T:
         return pool.submit(asyncio.run, work).result()
 
 
-def budget(config: RunConfig, before: Spent | None = None) -> Budget:
+def budget(config: RunConfig, before: Spent | None = None, folder: Path | None = None) -> Budget:
     runtime = config.runtime
     limited = (runtime.budget_tokens, runtime.budget_money) != (None, None)
     if before is None:
-        before = total_spending(config.folder()).total if limited else Spent()
+        before = total_spending(folder or config.folder()).total if limited else Spent()
     return Budget(
         tokens=runtime.budget_tokens, money=runtime.budget_money, seconds=runtime.budget_seconds, before=before
     )

@@ -12,6 +12,7 @@ import polars as pl
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import ACCEPTED, Outside
+from pipeline.analysis.version_rows import complete_summary
 from pipeline.config import RunConfig
 from pipeline.config.run import ADDRESSED
 from pipeline.corpus import manifest
@@ -19,7 +20,7 @@ from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export, read_manifest
 from pipeline.exports.report.page import page
 from pipeline.gates import Drop
-from pipeline.run import RunResult, facts, given_questions, read
+from pipeline.run import RunResult, facts, given_questions, read, versions
 from pipeline.run.attempts import total_spending
 from pipeline.run.plan import bounds, judge_records
 from pipeline.store import review_marks
@@ -27,6 +28,7 @@ from pipeline.store.amendments import Completions, Forks, Remeasurements, build_
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.types import Record
+from pipeline.types.version import VersionSummary
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +77,7 @@ class RunRecords:
 
 
 def journal_of(folder: Path, *, whole: bool = True) -> Journal:
-    return Journal(folder / "journal", run=read(folder).identity, read_all=whole)
+    return Journal(folder / "journal", run=versions.read_identity(folder), read_all=whole)
 
 
 def read_ended_seeds(folder: Path, config: RunConfig) -> tuple[pl.LazyFrame, int]:
@@ -138,12 +140,32 @@ def dataset(
         outside=outside(folder),
         redistribute=redistribute,
         language_detected=facts.read(folder).language_detected,
+        version=versions.read_version(folder),
         allow_removal=allow_removal,
     )
     manifest_of_dataset = export(records, folder / "dataset", selection, records.row)
     if config.hardens:
         atomic_write(folder / "hardened.jsonl", given_questions.pairs(records))
     return manifest_of_dataset
+
+
+def summarise_version(folder: Path, config: RunConfig) -> VersionSummary:
+    """Return the complete row of a version for the card's table."""
+    return complete_summary(_begun_summary(folder), RunRecords(folder, config).seeds())
+
+
+def _begun_summary(folder: Path) -> VersionSummary:
+    if version := versions.read_version(folder):
+        return version.summary
+    return versions.begin_summary(folder, read(folder).corpus_fingerprint, versions.first_day(folder))
+
+
+def is_finished(folder: Path) -> bool:
+    """Return whether a run has all that it was begun for, and its data set holds it."""
+    result = last_result(folder)
+    return (
+        result is not None and result.complete and RunRecords(folder, read(folder).config).read_exported() is not None
+    )
 
 
 def check_policy(folder: Path, config: RunConfig, policy: str) -> None:
@@ -214,8 +236,9 @@ def check_pairs_kept(folder: Path, config: RunConfig) -> None:
     manifest, result, runtime = _read_manifest(folder), last_result(folder), config.runtime
     if runtime.allow_removal or manifest is None or result is None:
         return
-    limit = runtime.seeds or runtime.max_seeds
-    name, wanted, present = "pairs", runtime.pairs, manifest.pairs
+    wanted_pairs, most_seeds = bounds(runtime)
+    limit = most_seeds if runtime.seeds or runtime.max_seeds else None
+    name, wanted, present = "pairs", wanted_pairs or 0, manifest.pairs
     if limit is not None and limit < result.planned:
         name, wanted, present = "seeds" if runtime.seeds else "max-seeds", limit, result.planned
     elif runtime.seeds is not None:

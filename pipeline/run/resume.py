@@ -1,6 +1,7 @@
 """The settings that a run was begun with, and the refusal to continue with others."""
 
 import logging
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from pipeline.config.toml import differences
 from pipeline.errors import StoreError, UsageError
 from pipeline.gates import Gates
 from pipeline.store.files import write_json
-from pipeline.store.journal import RunIdentity
 from pipeline.store.lock import hold_lock
 from pipeline.types import Data
 
@@ -29,6 +29,9 @@ LAST_VERSIONS = {
     6: "commit d3a22dfb",
 }
 """The last version that can export a run of an older format."""
+
+
+_TEXTS = "corpus (its texts)"
 
 
 class ExportSettings(Data):
@@ -54,10 +57,6 @@ class RunFile(Data):
     format: int
     generated_with: ExportSettings | None = None
     """What `generate` was called with, if an export has stored other settings in `config` since."""
-
-    @property
-    def identity(self) -> RunIdentity | None:
-        return RunIdentity(self.digest, self.corpus_fingerprint) if self.digest else None
 
 
 def read(folder: Path) -> RunFile:
@@ -131,7 +130,12 @@ def check_unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
     stored = read(folder)
     changed = [name for name, _, _ in differences(stored.what, config.digest_input())]
     if stored.corpus_fingerprint != fingerprint:
-        changed.append("corpus (its texts)")
+        changed.append(_TEXTS)
+    if changed == [_TEXTS]:
+        raise UsageError(
+            f"{folder} was made with another {_TEXTS}; for its next version, with the pairs that still hold: "
+            f"digsite refresh {shlex.quote(str(folder))}"
+        )
     if changed:
         raise UsageError(
             f"{folder} was made with another {', '.join(changed)}; restore that to continue it, "

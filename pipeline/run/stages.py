@@ -5,8 +5,9 @@ bytes with a flow and without.
 """
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +18,13 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.language import is_english
 from pipeline.corpus.unreadable_files import describe_unread
 from pipeline.errors import BudgetExceeded, UsageError
+from pipeline.llm.routed import Routed
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets, tool_modes
+from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, refresh, targets, tool_modes, versions
+from pipeline.run.attempts import MODES, note_work
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import check_askable
+from pipeline.run.refresh import Place
 from pipeline.run.resume import check_unchanged, keep_export_settings
 from pipeline.store.lock import hold_lock
 from pipeline.store.worker_answers import take_left
@@ -60,47 +64,84 @@ Engine = Callable[[Runtime], AbstractContextManager[Submit]]
 """Opens the workers that run seeds instead of this process."""
 
 
-@contextmanager
-def open_run(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Iterator[tuple[Run, RunContext]]:
+Adapt = Callable[[RunConfig, Path], RunConfig]
+"""Changes the settings, once the folder of the run is known."""
+
+
+@asynccontextmanager
+async def open_run(
+    config: RunConfig,
+    folder: Path | None,
+    watch: RunCallbacks,
+    unattended: Adapt | None = None,
+) -> AsyncIterator[tuple[Run, RunContext]]:
     """Open and lock a run, with what its seeds need. `folder` is that of a run to continue.
 
     Without Java another engine opens, which makes it another run with its own folder; a run to continue refuses that.
-    The same holds if models need another tool mode than their server's own calls.
+    The same holds if models need another tool mode than their server's own calls. If the corpus has changed, the next
+    version of the run begins, in a folder of its own.
     """
     requested = folder or config.folder()
     with ExitStack() as stack:
         stack.enter_context(hold_lock(requested))  # before reading the corpus, to refuse a second process at once
         corpus = read(config, watch)
-        # The run would refuse a changed corpus too, but only after indexing it.
-        check_unchanged(requested, config, corpus.fingerprint)
-        config = keep_export_settings(requested, config)
-        publish.check_pairs_kept(requested, config)
+        if folder:  # the run would refuse a changed corpus too, but only after indexing it
+            check_unchanged(requested, config, corpus.fingerprint)
         watch.stage("opening the index and the links" if config.uses_links else "opening the index")
-        take_left(requested, prepare.cache_path(config))
-        mode_cost = None
-        if folder is None:
+        mode_cost, place = None, Place(folder) if folder else None
+        if place is None:
             targets.check(config, corpus)
             config, mode_cost = tool_modes.resolve_with_cost(config)
-        context = prepare.context(config, corpus)
-        actual = folder or context.config.folder()
-        if actual != requested:
-            stack.close()
-            stack.enter_context(hold_lock(actual))
-        facts.keep(actual, corpus)
+        context = prepare.context(config, corpus, llm=Routed({}))
+        place = place or refresh.choose_place(context.config, corpus.fingerprint)
+        with ExitStack() as lock:
+            if place.folder != requested:
+                lock.enter_context(hold_lock(place.folder))
+            take_left(place.folder, prepare.cache_path(config))
+            context = _adapt(context, place, unattended)
+            await _begin_version(place, requested, context, corpus, watch)
+            if place.folder != requested:
+                stack.close()
+                stack.push(lock.pop_all())
+        config = context.config.with_runtime(carried=versions.count_carried(place.folder))
+        publish.check_pairs_kept(place.folder, config)
+        facts.keep(place.folder, corpus)
         if mode_cost:
-            tool_modes.note(actual, mode_cost)
-        yield stack.enter_context(Run(context.config, corpus, folder=actual, locks=False)), context
+            note_work(place.folder, MODES, mode_cost)
+        run = Run(config, corpus, folder=place.folder, locks=False, by_hand=unattended is None)
+        yield stack.enter_context(run), replace(context, config=config)
+
+
+async def _begin_version(place: Place, locked: Path, context: RunContext, corpus: Corpus, watch: RunCallbacks) -> None:
+    if place.parent:
+        watch.stage("carrying pairs over")
+        with ExitStack() if place.parent == locked else hold_lock(place.parent):
+            await refresh.begin_version(place.parent, place.folder, context, corpus)
+
+
+def _adapt(context: RunContext, place: Place, unattended: Adapt | None) -> RunContext:
+    """Return the context with the settings of an export or of an unattended run, and with its models."""
+    config = keep_export_settings(place.parent or place.folder, context.config)
+    config = unattended(config, place.folder) if unattended else config
+    return replace(context, config=config, llm=prepare.model(config, folder=place.folder))
 
 
 async def generate(
-    config: RunConfig, folder: Path | None, watch: RunCallbacks, *, engine: Engine | None = None, export: bool = True
+    config: RunConfig,
+    folder: Path | None,
+    watch: RunCallbacks,
+    *,
+    engine: Engine | None = None,
+    export: bool = True,
+    unattended: Adapt | None = None,
 ) -> RunResult:
-    """Run all stages, for a new run or the one in `folder`.
+    """Run all stages, for a new run, the one in `folder`, or the next version of a run whose corpus has changed.
 
-    Its seeds run in this process, unless there is an `engine`. Without `export` the caller exports. Raises
-    BudgetExceeded, and other errors that end the work on seeds, after exporting what there is.
+    Its seeds run in this process, unless there is an `engine`. Without `export` the caller exports. `unattended` is for
+    a run that no person started: `latest` does not follow it. Raises BudgetExceeded, and other errors that end the work
+    on seeds, after exporting what there is.
     """
-    with open_run(config, folder, watch) as (run, context):
+    async with open_run(config, folder, watch, unattended) as (run, context):
         exhaustion = None
         try:
             await run_seeds(run, context, watch, engine)

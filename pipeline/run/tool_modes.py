@@ -7,7 +7,6 @@ become part of the run's configuration, and stay for the whole run.
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from pipeline.corpus import progress_log
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Ledger, counting
 from pipeline.run import prepare
-from pipeline.run.attempts import MODES, Attempt, AttemptLog
 from pipeline.run.resume import NAME as RUN
 from pipeline.store.files import write_json
 
@@ -81,19 +79,6 @@ async def _probe_models(config: RunConfig, models: Sequence[ModelConfig]) -> tup
         for client in clients:
             if isinstance(client, LlamaModel):
                 client.close()
-
-
-def note(folder: Path, ledger: Ledger) -> None:
-    row = Attempt(
-        key="",
-        ended=MODES,
-        reason="",
-        began=ledger.began.isoformat(timespec="milliseconds"),
-        seconds=ledger.seconds,
-        spent=ledger.spending,
-    )
-    with closing(AttemptLog(folder)) as attempt_log:
-        attempt_log.add(row)
 
 
 @cache

@@ -38,6 +38,7 @@ from pipeline.store.journal import build_head, encode
 from pipeline.store.scratch import Scratch
 from pipeline.store.shipped_folders import folder
 from pipeline.types import Data, Record, Seed, sha256
+from pipeline.types.version import SeedPlace
 
 _opening = threading.Lock()
 _scratch = cache(Scratch)
@@ -53,6 +54,8 @@ class Batch(Data):
     """See `code`."""
     fingerprint: str
     """The fingerprint of the corpus."""
+    again: tuple[SeedPlace, ...] = ()
+    """The seeds that the plan runs first; see `Order`."""
     places: tuple[str, ...]
     """The seeds, by their places in the order of the plan."""
     answers: Path
@@ -187,11 +190,11 @@ def _open_for(batch: Batch) -> _Opened:
         raise UsageError(f"a worker has digsite {code()}, this command {batch.code}: install the same on all machines")
     out = batch.config.runtime.out if batch.answers.is_dir() else _scratch_out()
     config = batch.config.with_runtime(out=out, budget_tokens=None, budget_money=None, budget_seconds=None)
-    return _open(config.model_dump_json(), batch.fingerprint)
+    return _open(config.model_dump_json(), batch.fingerprint, batch.again)
 
 
 @lru_cache(maxsize=1)
-def _open(settings: str, fingerprint: str) -> _Opened:
+def _open(settings: str, fingerprint: str, again: tuple[SeedPlace, ...]) -> _Opened:
     config = RunConfig.model_validate_json(settings)
     corpus = prepare.corpus(config)
     if corpus.fingerprint != fingerprint:
@@ -204,7 +207,7 @@ def _open(settings: str, fingerprint: str) -> _Opened:
         engine, requested = context.config.retrieval.identity, config.retrieval.identity
         raise UsageError(f"a worker opened the retriever {engine}, this command {requested}: digsite doctor says why")
     room = asyncio.Semaphore(config.seeds_at_work())
-    return _Opened(context, Order(config, corpus), {}, room)
+    return _Opened(context, Order(config, corpus, again=again), {}, room)
 
 
 @cache

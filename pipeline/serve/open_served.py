@@ -13,7 +13,7 @@ from pipeline.distractors.hard_passages import plan_overlay
 from pipeline.errors import UsageError
 from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.question_passages import IndexChanges
-from pipeline.run import prepare, read
+from pipeline.run import prepare, read, versions
 from pipeline.serve.retrieval_app import Overlays, Served
 from pipeline.store.journal import Journal
 from pipeline.types import Passage
@@ -34,10 +34,10 @@ def open_corpus(config: RunConfig, file: Path | None = None) -> Served:
     return served
 
 
-def _open(config: RunConfig, file: Path | None) -> Served:
+def _open(config: RunConfig, file: Path | None, fingerprint: str = "") -> Served:
     # First, since a mistake in the file must not cost the time of opening an index.
     served_environment = read_environment(file) if file else environment(config)
-    corpus = prepare.corpus(config)
+    corpus = prepare.corpus(config, fingerprint)
     retriever = open_retriever(config.retrieval, corpus, config.runtime.out)
     return Served(
         corpus=corpus,
@@ -49,16 +49,19 @@ def _open(config: RunConfig, file: Path | None) -> Served:
 
 
 def open_run(folder: Path) -> Served:
-    """Open the corpus and index of a run under the environment of its data set.
+    """Open the corpus and index that a run was verified on, under the environment of its data set.
 
-    Raises UsageError if they have changed since the run was made.
+    Raises UsageError if the corpus has changed and its prepared texts are gone.
     """
     run_file = read(folder)
     config = run_file.config.with_runtime(out=folder.parents[1])
     file = folder / "dataset" / _FILE
-    served = _open(config, file if file.exists() else None)
+    served = _open(config, file if file.exists() else None, run_file.corpus_fingerprint)
     if served.corpus.fingerprint != run_file.corpus_fingerprint:
-        raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; restore its texts")
+        raise UsageError(
+            f"the corpus '{config.corpus.name}' has changed since {folder} was made, and the prepared texts are gone "
+            f"from {config.runtime.out / 'corpora'}; restore its texts"
+        )
     if served.engine != config.retrieval.identity:
         raise UsageError(f"{folder} was made with {config.retrieval.identity}, but only {served.engine} starts here")
     return served._replace(fixed=True, overlays=_build_overlays(folder, config.distractors))
@@ -66,7 +69,7 @@ def open_run(folder: Path) -> Served:
 
 def _build_overlays(folder: Path, settings: DistractorConfig) -> Overlays:
     """Return a function from the `id` of a pair to its distractors and what they hide, which reads the journal."""
-    journal = Journal(folder / "journal", run=read(folder).identity)
+    journal = Journal(folder / "journal", run=versions.read_identity(folder))
     # Rollouts of twins have no distractors.
     twins = frozenset(map(twin_key, journal.entries))
 

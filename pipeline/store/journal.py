@@ -7,6 +7,7 @@ a deadline and was run again. A line that is torn, damaged or of another run is 
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -16,8 +17,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.errors import StoreError
 from pipeline.store.checked_lines import files_of_lines, hash_of, line_at, match_line, scan_lines
-from pipeline.store.files import Appender
-from pipeline.types import Reason, ReasonCode, Record, Slotted, Status, sha256
+from pipeline.store.files import Appender, atomic_file
+from pipeline.types import Reason, ReasonCode, Record, Seed, Slotted, Status, sha256
 from pipeline.types.data import slotted
 
 _KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
@@ -36,9 +37,19 @@ class RunIdentity(NamedTuple):
 
     digest: str
     corpus_fingerprint: str
+    ancestors: tuple[str, ...] = ()
+    """The fingerprints of the versions that records were carried over from, with their keys."""
 
     def key(self, passage_id: str, draw: int) -> str:
-        return sha256(f"{self.digest}\n{self.corpus_fingerprint}\n{passage_id}\n{draw}")
+        return self._key(self.corpus_fingerprint, passage_id, draw)
+
+    def keys(self, passage_id: str, draw: int) -> set[str]:
+        """Return the keys that a line of this seed may have."""
+        fingerprints = (self.corpus_fingerprint, *self.ancestors)
+        return {self._key(fingerprint, passage_id, draw) for fingerprint in fingerprints}
+
+    def _key(self, fingerprint: str, passage_id: str, draw: int) -> str:
+        return sha256(f"{self.digest}\n{fingerprint}\n{passage_id}\n{draw}")
 
 
 @slotted
@@ -65,7 +76,7 @@ class Head(Slotted):
         return self.clock is not None and (seconds is None or seconds > self.clock)
 
 
-_HEADS = TypeAdapter(Head)
+_HEADS, _SEEDS = TypeAdapter(Head), TypeAdapter(Seed)
 
 
 class Entry(NamedTuple):
@@ -138,6 +149,15 @@ class Journal:
         entry = self.entries[key]
         return record_at(entry.path, entry.offset)
 
+    def read_seed(self, key: str) -> Seed:
+        """Return the seed of a record, without parsing the rest of it."""
+        entry = self.entries[key]
+        if (match := match_line(_LINE, line_at(entry.path, entry.offset))) is None:
+            raise StoreError(f"{entry.path} was damaged while it was read; repeat the command")
+        begin = _RECORD.match(match[4])
+        assert begin  # noqa: S101 - the line was checked when it was indexed
+        return _SEEDS.validate_json(begin[2])
+
     def has_final_line(self, head: Head) -> bool:
         """Return whether the journal has a line for this key that the line of `head` would not replace."""
         entry = self.entries.get(head.key)
@@ -188,6 +208,13 @@ def build_head(record: Record, order: str, seconds: float | None = None) -> Head
     )
 
 
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a whole file of lines at once, as `encode` returns them."""
+    with atomic_file(path) as file:
+        for line in lines:
+            file.write(line + b"\n")
+
+
 def encode(head: Head, record: Record) -> bytes:
     body = b'"head":%b,"record":%b}' % (_HEADS.dump_json(head), record.model_dump_json().encode())
     return b'{"sha256":"%b",%b' % (hash_of(body), body)
@@ -207,7 +234,7 @@ def _read_head(line: bytes, match: re.Match[bytes] | None, run: RunIdentity | No
         head = _HEADS.validate_json(match[3])
         seed, status, reason = map(orjson.loads, begin.group(2, 3, 4))
         fields = begin[1].decode(), seed["key"], status, reason, seed["target_steps"]
-        is_of_run = run is None or head.key == run.key(seed["passage"]["id"], seed["draw"])
+        is_of_run = run is None or head.key in run.keys(seed["passage"]["id"], seed["draw"])
     except (ValueError, LookupError, TypeError):
         return None
     is_consistent = fields == (head.key, head.key, head.status, head.reason, head.target_steps)

@@ -6,6 +6,8 @@ from random import Random
 import pytest
 
 from pipeline.cli.progress import Progress, duration
+from pipeline.config import RunConfig
+from pipeline.config.runtime import Runtime
 from pipeline.errors import ProviderError
 from pipeline.gates import Drop
 from pipeline.llm.ledger import Spending, Spent
@@ -153,7 +155,7 @@ class _Earlier:
     """A run that an earlier command left."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.config = folder, RunConfig(runtime=Runtime(pairs=10))
 
     def records(self) -> list[Record]:
         return [ACCEPTED] * 5

@@ -54,6 +54,12 @@ def test_a_push_is_one_commit_into_a_private_repository(server, folder, tmp_path
     assert url.startswith(f"{server.url}/datasets/org/name/commit/")
 
 
+def test_a_push_tags_its_commit_with_the_version(server, folder):
+    plan = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
+    commits = [hub.push(plan, title, "3f2a9c1b77aa-v2", endpoint=server.url) for title in ("one", "two")]
+    assert server.tags == {"org/name": {"3f2a9c1b77aa-v2": commits[1].rpartition("/")[2]}}
+
+
 def test_a_pushed_data_set_loads(server, folder, tmp_path):
     hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=False), "x", endpoint=server.url)
     assert server.private == {"org/name": False}

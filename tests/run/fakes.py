@@ -34,6 +34,9 @@ class FakeCorpus:
     def _by_id(self) -> list[Passage]:
         return sorted(self.passages, key=lambda passage: passage.id)
 
+    def passage(self, passage_id: str) -> Passage | None:
+        return next((passage for passage in self.passages if passage.id == passage_id), None)
+
     def in_order_of_ids(self, index: int) -> Passage:
         return self._by_id[index]
 

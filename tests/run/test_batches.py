@@ -1,15 +1,16 @@
 """Workers give the same bytes as one process, whatever happens to a batch, and keep the same limits."""
 
 import asyncio
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.config import RunConfig, build
+from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, UsageError, WorkerError
-from pipeline.run import LogCallbacks, RunResult, attempts, prepare, stages, worker
+from pipeline.run import LogCallbacks, Run, RunResult, attempts, prepare, stages, worker
 from pipeline.run.batches import Batches, Submit, divide_limits
 from pipeline.run.worker import Batch, run_seeds
 from pipeline.store.worker_answers import ANSWERS, take_left
@@ -51,9 +52,16 @@ def make_failing_submit(times: int, error: Exception, submit: Submit = respond_i
 
 async def run_batches(config: RunConfig, submit: Submit | None = respond_in_thread) -> RunResult:
     """Run in batches, or in this process without `submit`."""
-    with ExitStack() as stack:
+    opening = stages.open_run(config, None, LogCallbacks())
+
+    def enter() -> tuple[Run, RunContext]:
+        with closing(asyncio.new_event_loop()) as loop:
+            return loop.run_until_complete(opening.__aenter__())
+
+    async with AsyncExitStack() as stack:
         # A test's server answers in this loop, so that the probe before the run waits in another thread.
-        run, context = await asyncio.to_thread(stack.enter_context, stages.open_run(config, None, LogCallbacks()))
+        run, context = await asyncio.to_thread(enter)
+        stack.push_async_exit(opening)
         run.pauses = (0.0,) * 3
         if submit is None:
             await stages.run_seeds(run, context, LogCallbacks())

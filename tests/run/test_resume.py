@@ -113,6 +113,9 @@ def test_runtime_settings_may_change(run_folder: Path, tmp_path: Path) -> None:
     changes = {
         "pairs": 7,
         "seeds": 9,
+        "new_pairs": 4,
+        "carried": 2,
+        "name": "weekly",
         "max_seeds": 8,
         "concurrency": 2,
         "rollout_seconds": 1.0,

@@ -1,5 +1,6 @@
 """Stages adapt to a machine without Java, and say what they detect."""
 
+import asyncio
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,10 +22,14 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None:
     settings = config.build(sets=["corpus.name=tiny", f"runtime.out={tmp_path}"])
-    with stages.open_run(settings, None, LogCallbacks()) as (run, context):
-        assert run.config.retrieval.retriever == context.lineage.retriever == "bm25"
-        assert run.folder == run.config.folder() != settings.folder()
-        assert context.lineage.run == run.config.digest()[:12]
+
+    async def open_it() -> None:
+        async with stages.open_run(settings, None, LogCallbacks()) as (run, context):
+            assert run.config.retrieval.retriever == context.lineage.retriever == "bm25"
+            assert run.folder == run.config.folder() != settings.folder()
+            assert context.lineage.run == run.config.digest()[:12]
+
+    asyncio.run(open_it())
     assert not settings.folder().exists()
 
 

@@ -12,7 +12,7 @@ from pipeline.config.loop import EnvironmentConfig
 from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.retrieval.question_passages import IndexChanges
-from pipeline.run import resume
+from pipeline.run import resume, versions
 from pipeline.serve import open_served
 from pipeline.store.files import write_json
 from pipeline.store.journal import Journal
@@ -90,7 +90,7 @@ def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.Mo
 
 
 def of_run(record: Record, run: Path) -> Record:
-    identity = resume.read(run).identity
+    identity = versions.read_identity(run)
     assert identity
     key = identity.key(record.seed.passage.id, record.seed.draw)
     return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})

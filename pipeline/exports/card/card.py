@@ -32,6 +32,7 @@ from pipeline.loop import solve_rates as band
 from pipeline.store.arrow import plain
 from pipeline.text.redact import clean
 from pipeline.types import Data, Draft
+from pipeline.types.version import Version
 
 # Licences that the Hub has names for. Any other is declared as `other`, with its name in `license_name`.
 HUB_LICENCES = frozenset(
@@ -80,6 +81,8 @@ class Contents(Data):
     """Number of twins that were dropped, by gate."""
     mix: Mix | None = None
     """The mix, if the data set is of several runs."""
+    version: Version | None = None
+    """What the run took over from the version before; None for a first version."""
 
     @property
     def unvalidated(self) -> list[str]:
