@@ -18,13 +18,14 @@ from pipeline.config import RunConfig
 from pipeline.config.exports import GateConfig, SftConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.runtime import Runtime
-from pipeline.errors import BudgetExceeded, UsageError
+from pipeline.errors import BudgetExceeded, UsageError, unknown
 from pipeline.exports.data_set import DatasetManifest
+from pipeline.exports.views.base import INCLUDES
 from pipeline.measurement import gold_questions, retriever_recall
 from pipeline.measurement import solver_accuracy as measuring
 from pipeline.measurement.gold_questions import GoldQuestion
 from pipeline.retrieval.open_retriever import check, open_retriever
-from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
+from pipeline.run import LogCallbacks, Run, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
 from pipeline.run import preview as previewing
 from pipeline.run.locate import as_tuple, reopen, run_folder
 from pipeline.run.resume import regate
@@ -84,40 +85,59 @@ def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = N
     return prepare.wait(previewing.preview(tool_modes.resolve(config), watch or LogCallbacks()))
 
 
-def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
-    """Return the records of a run in the order of its plan, after the gates. Reasons in `include` come last."""
+def records(run: str | Path, *, include: Sequence[str] | None = None, out: Path | None = None) -> Iterator[Record]:
+    """Return the records of a run in the order of its plan, after the gates.
+
+    Records with a reason in `include`, by default those of the setting `gates.include`, come last.
+    """
     folder = run_folder(run, out)
-    return iter(publish.RunRecords(folder, read(folder).config, as_tuple(include)))
+    config = read(folder).config
+    return iter(publish.RunRecords(folder, config, config.gates.include if include is None else as_tuple(include)))
 
 
 def export(  # noqa: PLR0913 - options of the user
     run: str | Path,
     *,
     views: Sequence[str] = (),
-    include: Sequence[str] = (),
+    include: Sequence[str] | None = None,
     policy: str | None = None,
     gates: GateConfig | None = None,
     sft: SftConfig | None = None,
-    plain: bool = False,
+    plain: bool | None = None,
     allow_damaged: bool = False,
+    allow_removal: bool = False,
     out: Path | None = None,
 ) -> DatasetManifest:
     """Write the data set of a run: all views, or only `views`; the other views stay as they are.
 
     `include` names reasons of rejected records to export too (`below_range`, `below_target`, `beyond_solver`). `policy`
-    is the policy whose measurements count. It, `gates` and `sft` replace the run's own settings from now on. `plain`
-    writes messages and tools as text instead of Arrow's JSON type, which older readers do not know. Raises UsageError
-    if the journal is damaged, unless `allow_damaged` is set.
+    is the policy whose measurements count. They, `gates` and `sft` replace the run's own settings from now on. `plain`
+    writes messages and tools as text instead of Arrow's JSON type, which older readers do not know; None keeps the form
+    of the data set that is there. Raises UsageError, and leaves data set and settings as they are, if the journal is
+    damaged, unless `allow_damaged` is set, or if views or files would be removed, unless `allow_removal` is set.
     """
     folder = run_folder(run, out)
-    config = read(folder).config
-    if policy is not None:
-        gates = (gates or config.gates).model_copy(update={"policy": policy})
+    before = config = read(folder).config
+    changes = {"policy": policy, "include": None if include is None else _check_reasons(as_tuple(include))}
+    if changes := {name: value for name, value in changes.items() if value is not None}:
+        gates = (gates or config.gates).model_copy(update=changes)
     if gates or sft:
         publish.check_policy(folder, config, (gates or config.gates).policy)
         config = regate(folder, gates, sft)
-    selection = {"views": as_tuple(views), "include": as_tuple(include)}
-    return publish.dataset(folder, config, **selection, plain=plain, damaged=allow_damaged)
+    try:
+        return publish.dataset(
+            folder, config, views=as_tuple(views), plain=plain, damaged=allow_damaged, allow_removal=allow_removal
+        )
+    except UsageError:
+        if config != before:
+            regate(folder, before.gates, before.sft)
+        raise
+
+
+def _check_reasons(include: tuple[str, ...]) -> tuple[str, ...]:
+    if unknown_reasons := set(include) - set(INCLUDES):
+        raise unknown("reason to --include", min(unknown_reasons), INCLUDES)
+    return include
 
 
 def export_environment(run: str | Path, framework: str, *, out: Path | None = None) -> Path:
@@ -140,15 +160,19 @@ def mix(  # noqa: PLR0913 - options of the user
     version: str = "",
     gates: GateConfig | None = None,
     sft: SftConfig | None = None,
+    allow_removal: bool = False,
     out: Path | None = None,
 ) -> DatasetManifest:
     """Join runs into one data set, deduplicated over all of them, as the next version of the mix in `into`.
+
+    Raises UsageError if views or files of the earlier version would be removed, unless `allow_removal` is set.
 
     `quotas` such as `band:hard=0.3` are shares of the pairs. Without `pairs`, as many are taken as keep the quotas
     exact. `gates` and `sft` default to what the runs have in common.
     """
     folders = [run_folder(run, out) for run in runs]
-    return mixing.mix(mixing.Mixing(folders, as_tuple(quotas), pairs, as_tuple(views), version, gates, sft), Path(into))
+    settings = mixing.Mixing(folders, as_tuple(quotas), pairs, as_tuple(views), version, gates, sft, allow_removal)
+    return mixing.mix(settings, Path(into))
 
 
 def report(run: str | Path, *, out: Path | None = None) -> Path:
@@ -202,6 +226,7 @@ def remeasure(  # noqa: PLR0913 - options of the user
     *,
     model: ModelConfig | None = None,
     budgets: policy_measuring.Budgets | None = None,
+    allow_removal: bool = False,
     out: Path | None = None,
     progress: Callable[[int], None] = lambda questions: None,
     announce: Callable[[str], None] = lambda line: None,
@@ -210,7 +235,8 @@ def remeasure(  # noqa: PLR0913 - options of the user
 
     Measures `model`, or else the model in `models.policies`. Skips questions on which this model was measured with
     these settings. `progress` is called with the number of finished questions, and `announce` before that with an
-    estimate. Raises BudgetExceeded after exporting what was measured.
+    estimate. Raises BudgetExceeded after exporting what was measured, and UsageError, with the measurements kept, if
+    views would be removed, unless `allow_removal` is set.
     """
     budgets = budgets or policy_measuring.Budgets()
     recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
@@ -219,10 +245,17 @@ def remeasure(  # noqa: PLR0913 - options of the user
             work = policy_measuring.remeasure(policy, opened.records(), context, opened.folder, progress, announce)
             outcome = prepare.wait(work)
         except BudgetExceeded as error:
-            publish.export_again(opened.folder, opened.config)
+            _export_measured(opened, allow_removal=allow_removal)
             raise BudgetExceeded(f"{error}; what was measured is kept, and the same command continues") from error
-        publish.export_again(opened.folder, opened.config)
+        _export_measured(opened, allow_removal=allow_removal)
     return outcome
+
+
+def _export_measured(run: Run, *, allow_removal: bool) -> None:
+    try:
+        publish.export_again(run.folder, run.config, allow_removal=allow_removal)
+    except UsageError as error:
+        raise UsageError(f"{error}; what was measured is kept") from error
 
 
 def refill(run: str | Path, policy: str, *, out: Path | None = None, watch: RunCallbacks | None = None) -> RunResult:

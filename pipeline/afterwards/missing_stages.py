@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.concurrent_work import run_concurrently
-from pipeline.loop.episode import enrich
+from pipeline.loop.stages import run_stages
 from pipeline.run.attempts import AttemptLog
 from pipeline.store.amendments import Completions
 from pipeline.types import CompletedStages, Data, PolicyMeasurement, Record, Status
@@ -57,7 +57,7 @@ async def complete(
 
 
 async def _run_missing_stages(record: Record, attempt: int, context: RunContext) -> CompletedStages:
-    enriched = await enrich(record, replace(context, llm=_ResampledJudging(context.llm, attempt)))
+    enriched = await run_stages(record, replace(context, llm=_ResampledJudging(context.llm, attempt)))
     twin = enriched.twin and enriched.twin.model_copy(
         update={"measurements": _without_remeasured(enriched.twin.measurements)}
     )

@@ -46,6 +46,7 @@ class Mixing(NamedTuple):
     gates: GateConfig | None = None
     """None takes the settings that the runs share; see `find_shared_settings`."""
     sft: SftConfig | None = None
+    allow_removal: bool = False
 
 
 def mix(mixing: Mixing, into: Path) -> DatasetManifest:
@@ -77,6 +78,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
         source=sha256("\n".join(run.source for run in runs)),
         outside=_combine_outside([publish.outside(run.folder) for run in runs]),
         redistribute=redistribute,
+        allow_removal=mixing.allow_removal,
         mix=records.mix.model_copy(update={"version": mixing.version, "left_out": left_out}),
     )
     return export(records, into, selection, records.row, records.environment)

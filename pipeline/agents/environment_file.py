@@ -5,7 +5,7 @@ Solver, teacher, every view of trajectories and the retrieval server use it. It 
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 from pydantic import Field
@@ -95,6 +95,19 @@ class Environment(Data):
         """Return the system prompt, with the tools if the model gets them in words."""
         return self.apply_tool_mode([Message(role="system", content=self.system)])[0].content
 
+    def first_turn(self, question: str) -> dict[str, str]:
+        """Return by role the texts before the model's first turn. Views for SFT and for RL have the same."""
+        return {"system": self.prompt, "user": question}
+
+    @cached_property
+    def in_words(self) -> "Environment":
+        """Return this environment with tools and calls in words, for trainers that pass no tools to a chat template."""
+        if self.calls == "text":
+            return self
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        # A copy would keep the cached prompt.
+        return type(self).model_construct(**fields | {"calls": "text"})
+
     @cached_property
     def opening(self) -> str:
         return orjson.dumps({"role": "system", "content": self.prompt}).decode()
@@ -103,11 +116,22 @@ class Environment(Data):
     def offered(self) -> str:
         """Return the tools as a JSON list in OpenAI's format; an empty list if the prompt has them in words.
 
-        They keep the order in which servers pass them to a chat template, so that a trained model gets the prompt that
-        it will be served with.
+        The schemas are those that TRL and verl give to a chat template: the types and descriptions of the arguments,
+        with the keys in this order. So the first turn is the same, token by token, in SFT and RL.
         """
         tools = self.tools if self.calls == "native" else ()
-        return orjson.dumps([{"type": "function", "function": tool.model_dump()} for tool in tools]).decode()
+        return orjson.dumps([_describe_tool(tool) for tool in tools]).decode()
+
+
+def _describe_tool(tool: Tool) -> dict[str, Any]:
+    properties = tool.parameters["properties"].items()
+    parameters = {
+        "type": "object",
+        "properties": {name: {key: part[key] for key in ("type", "description")} for name, part in properties},
+        "required": tool.parameters["required"],
+    }
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
 
 
 def environment(config: RunConfig) -> Environment:

@@ -42,22 +42,31 @@ class CorpusStats(options.ProvenanceOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
+        from pipeline.analysis.prospects import estimate_prospects
         from pipeline.links.coverage import coverage
         from pipeline.run import prepare
 
         config = self.settings()
         loaded = prepare.corpus(config)
-        links = coverage(prepare.links(config, loaded))
+        links = prepare.links(config, loaded)
+        linked, prospects = coverage(links), estimate_prospects(links)
         provenance = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
-        if loaded.language_detected:
+        if loaded.language != provenance["language"]:
             provenance["language"] = f"{loaded.language} (detected)"
         facts = {"fingerprint": loaded.fingerprint, **provenance, **loaded.counts.model_dump()}
         rows = facts | {"fingerprint": loaded.fingerprint[:12], "as_of": facts["as_of"] or "unknown"}
         rows["skipped"] = in_words(loaded.counts.skipped) or "no file"
+        rows["kinds"] = loaded.counts.read_by_kind or "rows, not files"
         del rows["notes"]
         console.result(
-            {"name": loaded.manifest.name, **facts, "links": links.model_dump()},
-            console.table(loaded.manifest.name, "", rows=(rows | links.in_words()).items()),
+            {
+                "name": loaded.manifest.name,
+                **facts,
+                "links": linked.model_dump(),
+                "prospects": prospects.model_dump(),
+            },
+            console.table(loaded.manifest.name, "", rows=(rows | linked.in_words()).items()),
+            console.text(prospects.describe()),
             *(console.text(f"bad: {offender}", style="yellow") for offender in loaded.offenders),
             *(console.text(note, style="yellow") for note in loaded.counts.noted),
             as_json=self.json,

@@ -27,7 +27,11 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     view: View = None,
     include: Annotated[
         list[str] | None,
-        Option(metavar="A,B", help="below_range, below_target, or beyond_solver (solved in `remeasure`)."),
+        Option(
+            metavar="A,B",
+            help="below_range, below_target, or beyond_solver (solved in `remeasure`); stored with the run, as "
+            "gates.include.",
+        ),
     ] = None,
     policy: options.For = None,
     against: options.Against = None,
@@ -36,13 +40,13 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         Option("--set", metavar="GATES.B=C", help="A new limit of a gate, stored with the run. Repeatable."),
     ] = None,
     plain: Annotated[
-        bool,
+        bool | None,
         Option(
-            "--plain",
+            "--plain/--no-plain",
             help="Write messages and tools as plain text, for datasets before 4.7 and polars 1.20, which fail on "
-            "Arrow's JSON type.",
+            "Arrow's JSON type.  [as the data set is]",
         ),
-    ] = False,
+    ] = None,
     damaged: Annotated[
         bool,
         Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
@@ -51,6 +55,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         str | None,
         Option(metavar="FRAMEWORK", help="Write the run as an environment to train in instead: verifiers."),
     ] = None,
+    allow_removal: options.AllowRemoval = None,
     list_views: Annotated[bool, Option("--list", help="Print only the names of all views.")] = False,
     out: options.Out = None,
     json: options.Json = False,
@@ -74,12 +79,13 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     manifest = api.export(
         folder,
         views=options.split_names(view),
-        include=options.split_names(include),
+        include=None if include is None else options.split_names(include),
         policy=policy,
         gates=gates,
         sft=sft,
         plain=plain,
         allow_damaged=damaged,
+        allow_removal=bool(allow_removal),
     )
     rows, tree = manifest.rows(), manifest.model_dump(mode="json")
     console.result(tree, console.rows_of_views(rows), console.text(folder / "dataset"), as_json=json)
@@ -95,14 +101,17 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
 
 
 def say_views(manifest: "DatasetManifest", views: tuple[str, ...] = ()) -> None:
-    """Tell a person which rewards the `rl_*` views use, and which views were not written and why.
+    """Tell a person which questions the `rl_*` views hold, and which views were not written and why.
 
     Args:
         views: the views to speak of; all if empty.
     """
     rows = manifest.rows()
     if not views or any(name.startswith("rl_") for name in views):
-        console.message(f"rl_* views: {manifest.rewards.describe()}")
+        rewards = manifest.rewards
+        console.message(
+            f"rl_* views: {rewards.describe()}" if manifest.has_rl else f"no rl_*: {rewards.describe_lack()}"
+        )
     missing = [f"{name} ({why})" for name, why in manifest.unwritten.items() if name in (views or manifest.unwritten)]
     if missing and (rows or views):
         console.message(f"views not written: {', '.join(missing)}")

@@ -17,7 +17,7 @@ from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
-from pipeline.run import Attempt, RunResult
+from pipeline.run import Attempt, RunResult, read
 from pipeline.run.locate import quote_run, reopen
 from pipeline.types import Reason, ReasonCode, Status
 
@@ -168,7 +168,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
         tree = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
         console.json({**tree, **result.model_dump(mode="json", exclude={"folder"})})
         return
-    example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
+    example = next((r for r in publish.RunRecords(folder, read(folder).config) if r.status == "accepted"), None)
     if example is not None:
         console.show(console.text("\nOne of them:", style="bold"), *terminal.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
@@ -210,13 +210,15 @@ def _advise(result: RunResult, config: RunConfig) -> str:
     too_short = result.reasons.get("superficial", 0)
     no_draft = sum(n for reason, n in result.reasons.items() if Reason.parse(reason).code == ReasonCode.NO_DRAFT)
     understands = config.models.of("generator").capabilities.understands
+    # Nothing is below one step, and a band of solve rates is no number of steps.
+    shorter = "try fewer --steps, or " if config.steps[0] > 1 and config.steps_required else ""
     if not understands and too_short + no_draft == result.planned:
         return (
             "none gave a chain of hops. The demo model reads English prose only: name a --model that reads these "
-            "texts, try fewer --steps, or continue with --max-seeds"
+            f"texts, {shorter or 'or '}continue with --max-seeds"
         )
     if 2 * (too_short + no_draft) <= result.planned:
         return "for more: --max-seeds"
     if no_draft > too_short and understands:
         return "for more: --max-seeds; the model proposed no usable question: test it with digsite doctor --model"
-    return "for more: --max-seeds; most had no chain that long: try fewer --steps, or a --model that reads such text"
+    return f"for more: --max-seeds; most had no chain that long: {shorter or 'try '}a --model that reads such text"

@@ -34,6 +34,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
         list[str] | None,
         Option("--set", metavar="GATES.B=C", help="A limit of a gate, or of sft. Repeatable.  [what the runs share]"),
     ] = None,
+    allow_removal: options.AllowRemoval = None,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -52,6 +53,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
         version=version,
         gates=gates,
         sft=sft,
+        allow_removal=bool(allow_removal),
     )
     mixed = mix_version.read(into)
     assert mixed  # noqa: S101 - `api.mix` has just written it

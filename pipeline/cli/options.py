@@ -65,6 +65,10 @@ Verify = Annotated[
     bool | None,
     Option("--verify", help="Read the corpus again even if names, sizes and times of its files are unchanged."),
 ]
+AllowRemoval = Annotated[
+    bool | None,
+    Option("--allow-removal", help="Let pairs, views and files of the data set go that a trainer may be reading."),
+]
 NoFlow = Annotated[bool, Option("--no-flow", help="Run without Prefect: some seconds faster, the same bytes.")]
 Run = Annotated[str, Argument(metavar="RUN", help="A run: its folder or digest, wiki/latest, wiki, or latest.")]
 
@@ -158,6 +162,7 @@ class RunOptions(PairOptions):
 
     out: Out = None
     verify: Verify = None
+    allow_removal: AllowRemoval = None
     max_seeds: Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 per pair]")] = (
         None
     )
@@ -173,7 +178,7 @@ _SECTIONS = {
     "": "preset strategy steps solve_rate policy operations seed",
     "corpus.": "text_field title_field id_field language licence attribution as_of",
     "runtime.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers "
-    "out verify",
+    "out verify allow_removal",
 }
 KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for name in names.split()} | {
     "corpus": "corpus.name",

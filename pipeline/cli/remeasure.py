@@ -28,6 +28,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     refill: Annotated[
         bool, Option("--refill", help="Then generate a new pair for each one that is now outside gates.solve_rate.")
     ] = False,
+    allow_removal: options.AllowRemoval = None,
     budget_tokens: options.BudgetTokens = None,
     budget_money: options.BudgetMoney = None,
     budget_seconds: options.BudgetSeconds = None,
@@ -48,6 +49,8 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
         name,
         model=_configure_model(config.models, name, model, base_url, sets or []),
         budgets=Budgets(tokens=budget_tokens, money=budget_money, seconds=budget_seconds),
+        # New pairs are generated for those that go.
+        allow_removal=refill or bool(allow_removal),
         progress=lambda n: console.message(f"{n} questions"),
         announce=console.message,
     )

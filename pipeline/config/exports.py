@@ -8,6 +8,9 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.types import Data
 
 Ratio = Annotated[float, Field(ge=0, le=1)]
+Include = Literal["below_target", "below_range", "beyond_solver"]
+"""Reasons of rejected pairs that a data set may hold: confirmed pairs below their target, and pairs that only a solver
+of `digsite remeasure` solved."""
 
 
 class GateConfig(Data):
@@ -24,6 +27,10 @@ class GateConfig(Data):
     strict parsers, such as Search-R1 and verl, would not have run that call."""
     rl_yes_no: bool = False
     """Whether `rl_*` views include yes-or-no questions, half of which a guess answers."""
+    include: tuple[Include, ...] = ()
+    """Reasons of rejected pairs that the data set holds too: confirmed pairs below their target or below the range of
+    `steps`, and pairs that only a solver of `digsite remeasure` solved. They must pass the gates as well. `digsite
+    export --include` sets it."""
     off: tuple[str, ...] = ()
     """Names of gates that are turned off."""
     answers: Ratio = 0.01

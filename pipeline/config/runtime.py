@@ -34,6 +34,9 @@ class Runtime(Data):
     """Resources that the engine reserves for each batch, by name: Ray's, such as `num_cpus`, or Dask's."""
     verify: bool = False
     """Read the corpus and hash its index again, even if sizes and times of all files are unchanged."""
+    allow_removal: bool = False
+    """Whether a run with fewer `pairs` or seeds than before, or its export, may remove pairs, views and files of the
+    data set that is there, which a trainer may be reading."""
     rollout_seconds: float | None = Field(None, gt=0)
     """Seconds that one agent may take, not counting waits for an endpoint that is busy or down. If left out, no limit.
     Seeds that it ended are run again if the limit is raised or removed."""

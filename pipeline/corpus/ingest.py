@@ -17,8 +17,9 @@ from pipeline.corpus.cutting_process import Cutter
 from pipeline.corpus.kept_documents import KeptDocuments
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import MANIFEST, Prepared, describe_file, stored_sha256, titles, write_manifest
-from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.corpus.read_and_left_out import Tally
+from pipeline.corpus.readers import pdf
+from pipeline.corpus.readers.base import library_version
 from pipeline.corpus.row_blocks import Block, blocks
 from pipeline.errors import CorpusError, StoreError
 from pipeline.store import databases
@@ -42,7 +43,6 @@ def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
 
 def _read_source(builder: "_Builder") -> None:
     manifest, writing = builder.manifest, None
-    progress = LoggedProgress(f"{manifest.name}: documents read")
     # An error stops the cutter first, so that nothing waits many seconds until a block is cut.
     with ThreadPoolExecutor(1, thread_name_prefix="parts") as thread, Cutter() as cutter:
         try:
@@ -51,7 +51,6 @@ def _read_source(builder: "_Builder") -> None:
                 if writing:
                     writing.result()
                 writing = thread.submit(builder.add, block)
-                progress.at(builder.tally.counts["read"])
         except CorpusError:
             # Rows that were read before are judged before it: their error comes first.
             if writing:
@@ -116,6 +115,8 @@ class _Builder:
 
     def _fingerprint(self) -> str:
         digest = hashlib.sha256(f"chunker {self._rules}".encode())
+        if pdf.KIND in self.tally.kinds:
+            digest.update(f"\n{pdf.PACKAGE} {library_version(pdf)}".encode())
         stored = parts.Parts(self._folder, self._parts)
         alias_table = parts.map_table(self._folder / parts.ALIAS)
         rows = parts.column(alias_table, "document")

@@ -1,17 +1,21 @@
 """Counts the rows of a corpus that were read, and those that were left out and why."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import Field
 
 from pipeline.corpus.documents import few
 from pipeline.corpus.manifest import Fields, Manifest
+from pipeline.corpus.readers import TEXTS
 from pipeline.errors import CorpusError
 from pipeline.types import Data
 
 _BAD_SHARE, _BAD_MOST, _SHOWN = 0.01, 1000, 5
+_BAD_FILES = 0.5
+"""The largest share of bad files, where each file is a document: a broken one says nothing about the others."""
 _FEW = 8
 
 
@@ -23,6 +27,9 @@ class RowRead(NamedTuple):
     """The name of the count that it adds to; empty for a document."""
     why: str = ""
     notes: tuple[str, ...] = ()
+    kind: str = ""
+    pages: Mapping[str, int] = MappingProxyType({})
+    """As in the row of a reader."""
 
 
 class Counts(Data):
@@ -44,6 +51,15 @@ class Counts(Data):
     notes: dict[str, int] = Field(default_factory=dict)
     """Remarks on rows that were read, such as `rows have no id ...`, with the number of rows."""
 
+    kinds: dict[str, int] = Field(default_factory=dict)
+    """Files that were read, by kind, where each file is a document."""
+
+    @property
+    def read_by_kind(self) -> str:
+        """Return for example `44 RST, 3 PDF`; empty if files are not documents."""
+        ranked = sorted(self.kinds.items(), key=lambda kind_count: (-kind_count[1], kind_count[0]))
+        return ", ".join(f"{count:,} {kind}" for kind, count in ranked)
+
     @property
     def noted(self) -> list[str]:
         return [f"{count:,} {note}" for note, count in self.notes.items()]
@@ -60,7 +76,9 @@ class Tally:
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        self.counts, self._notes = Counter[str](), Counter[str]()
+        self.counts, self._notes, self._kinds = Counter[str](), Counter[str](), Counter[str]()
+        self._pages: dict[str, Counter[str]] = {}
+        """The number of pages for each remark about pages, by file."""
         self.offenders = list[str]()
         self._names = dict[str, None]()
         """The fields of any row: the first few, and those that the manifest names."""
@@ -77,6 +95,10 @@ class Tally:
         self.counts["read"] += 1
         if row.notes:
             self._notes.update(row.notes)
+        if row.kind:
+            self._kinds[row.kind] += 1
+        for note, count in row.pages.items():
+            self._pages.setdefault(note, Counter())[row.place] += count
         if row.fault:
             self.leave_out(row)
         limit, path = self._manifest.limits.docs, self._manifest.path
@@ -95,7 +117,7 @@ class Tally:
         """Raise CorpusError if too many rows are bad, or if no row has a field that the manifest names."""
         path = self._manifest.path
         bad, read = self.counts["bad"], self.counts["read"]
-        if bad > min(_BAD_SHARE * read, _BAD_MOST):
+        if bad > (_BAD_FILES * read if self._manifest.reader in TEXTS else min(_BAD_SHARE * read, _BAD_MOST)):
             raise CorpusError(f"{path}: {bad} of {read} rows are not documents: {'; '.join(self.offenders[:3])}")
         usual, fields = {Fields().id, *Fields().title}, self._manifest.fields
         unknown = sorted(self._named - self._names.keys() - usual)
@@ -114,4 +136,12 @@ class Tally:
             )
 
     def build_counts(self, skipped: dict[str, int]) -> Counts:
-        return Counts(**self.counts, skipped=skipped, notes=dict(self._notes))
+        for note, counts in self._pages.items():
+            files = ", ".join(f"{file} ({count:,})" for file, count in counts.most_common(_SHOWN))
+            more = f" and {len(counts) - _SHOWN:,} more" if len(counts) > _SHOWN else ""
+            self._notes[f"{note}: {files}{more}"] = counts.total()
+        return Counts(**self.counts, skipped=skipped, notes=dict(self._notes), kinds=dict(self._kinds))
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(self._kinds)

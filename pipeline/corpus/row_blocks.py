@@ -10,6 +10,7 @@ from pipeline.corpus.cutting_process import CUTS, Cutter
 from pipeline.corpus.documents import document_of, own_id
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.nested_fields import field
+from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.corpus.published import notes
 from pipeline.corpus.read_and_left_out import RowRead
 from pipeline.corpus.readers.base import Row
@@ -45,11 +46,11 @@ class Block:
         if isinstance(document, str):
             self.rows.append(RowRead(row.place, "bad", document))
         elif not document.text:
-            self.rows.append(RowRead(row.place, "empty"))
+            self.rows.append(RowRead(row.place, "empty", kind=row.kind, pages=row.pages))
         elif len(document.title) + 1 + len(document.text) > self._manifest.limits.doc_chars:
-            self.rows.append(RowRead(row.place, "oversized"))
+            self.rows.append(RowRead(row.place, "oversized", kind=row.kind, pages=row.pages))
         else:
-            self.rows.append(RowRead(row.place, notes=self._notes(row, document)))
+            self.rows.append(RowRead(row.place, notes=self._notes(row, document), kind=row.kind, pages=row.pages))
             self._pending.append(document)
             self._pending_characters += len(document.text)
             self.characters += len(document.text)
@@ -77,9 +78,11 @@ class Block:
 
 def blocks(manifest: Manifest, cutter: Cutter) -> Iterator[Block]:
     """Yield all rows in blocks. If the reader raises an error, the rows before it are yielded first."""
-    block = Block(manifest, cutter)
+    block, progress = Block(manifest, cutter), LoggedProgress(f"{manifest.name}: documents read")
     try:
-        for row in readers.rows(manifest.reader, manifest.path, manifest.limits):
+        for number, row in enumerate(readers.rows(manifest.reader, manifest.path, manifest.limits)):
+            # A file of thousands of pages takes as long as a million rows.
+            progress.at(number)
             block.add(row)
             if block.characters > PART_CHARACTERS or len(block.rows) >= PART_ROWS:
                 block.submit()

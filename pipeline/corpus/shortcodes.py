@@ -76,7 +76,7 @@ def remove(source: str, *, mdx: bool = False) -> str:
 
 def _words(match: re.Match[str]) -> str:
     if role := match["role"]:
-        return _label(role).lstrip("~!")
+        return role_words(role).lstrip("~!")
     if match["link"]:
         return _link_words(match)
     if highlighted := match["marked"]:
@@ -99,11 +99,16 @@ def _link_words(match: re.Match[str]) -> str:
     return _MARKUP.sub(r"\1\\\2", link_words(link))
 
 
-def _label(role: str) -> str:
+def role_words(role: str) -> str:
     """Return the words of `words <target>`, or the role itself if it has no target."""
     words, _, target = role.rpartition("<")
     is_labelled = words.strip() and role.endswith(">") and target.count(">") == 1
     return words.rstrip() if is_labelled else role
+
+
+def is_dropped_directive(name: str) -> bool:
+    """Return whether a directive of Sphinx only lists or includes pages and pictures."""
+    return name in _DROPPED or name.startswith("auto")
 
 
 class _Blocks:
@@ -148,7 +153,7 @@ class _Blocks:
         if not info and self._open and _closes(line, self._open[-1]):
             self._open.pop()
             yield indent, False
-        elif name in _DROPPED or name.startswith("auto") or info in _QUERIES:
+        elif is_dropped_directive(name) or info in _QUERIES:
             self._dropped = mark
         elif directive and (name in _PROSE or mark[0] == ":"):
             self._open.append(mark)

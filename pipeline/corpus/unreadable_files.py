@@ -14,21 +14,27 @@ _TO_MARKDOWN = "convert them to Markdown with pandoc"
 _ROWS, _TEXTS = (".jsonl", ".ndjson", ".parquet"), (".txt", ".md", ".markdown", ".mdx")
 _PACKED = (".gz", ".bz2", ".zst", ".xz")
 _REMEDIES = {
-    ".pdf": "convert them with docling or pdftotext",
-    **dict.fromkeys((".docx", ".pptx"), "convert them with docling or pandoc"),
     **dict.fromkeys((".doc", ".ppt", ".rtf"), "convert them with LibreOffice"),
-    **dict.fromkeys((".odt", ".epub", ".rst", ".adoc", ".org", ".tex", ".wiki", ".mediawiki"), _TO_MARKDOWN),
+    **dict.fromkeys((".odt", ".adoc", ".org", ".tex", ".wiki", ".mediawiki"), _TO_MARKDOWN),
     **dict.fromkeys(_ROWS, "rows of data are a corpus of their own; name the file"),
     **dict.fromkeys((".csv", ".tsv"), "a table is a corpus of its own; name the file"),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save them as CSV, and name that file"),
     ".json": "name the file, if it is an array of rows and no setting",
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "to read them: pip install 'digsite[html]'"),
-    ".ipynb": "convert them with jupyter nbconvert --to markdown",
     **dict.fromkeys((".eml", ".msg", ".mbox"), "save them as text or HTML"),
     **dict.fromkeys((".warc", ".wet"), "extract their texts with datatrove or trafilatura"),
-    ".xml": "write a JSON object a line for each of its records",
+    ".xml": "write a JSON object a line for each of their records",
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".gz", ".bz2", ".xz", ".zst"), "unpack them"),
 }
+
+
+_EXTRAS = {
+    ".pdf": ("PDF", "pdf"),
+    **dict.fromkeys((".docx", ".docm"), ("DOCX", "office")),
+    **dict.fromkeys((".pptx", ".pptm"), ("PPTX", "office")),
+    **dict.fromkeys((".rst", ".rest"), ("RST", "office")),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), ("HTML", "html")),
+}
+"""Kinds of documents that are read if an extra of this package is installed. They are unread only if it is not."""
 
 
 def count_unread(folder: Path, is_read: Callable[[Path], bool]) -> dict[str, int]:
@@ -54,12 +60,31 @@ def _ending(path: Path) -> str:
     return suffixes if suffix in _PACKED and suffixes.startswith(_ROWS) else suffix or "without an ending"
 
 
+def describe_unread(counts: Mapping[str, int]) -> list[str]:
+    """Return a line for each kind of file that could be read, and one for all others.
+
+    For example `12 PDF files were left out: pip install 'digsite[pdf]'`, `2 .doc files were left out: convert them with
+    LibreOffice` and `3 .png, 1 .mp3 skipped`.
+    """
+    missing, convertible, others = Counter[tuple[str, str]](), list[tuple[int, str, str]](), list[str]()
+    for end, count in sorted(counts.items(), key=lambda end_count: (-end_count[1], end_count[0])):
+        if end in _EXTRAS:
+            missing[_EXTRAS[end]] += count
+        elif remedy := _remedy(end):
+            convertible.append((count, end, remedy))
+        else:
+            others.append(f"{count:,} {end}")
+    lines = [(count, kind, f"pip install 'digsite[{extra}]'") for (kind, extra), count in missing.most_common()]
+    described = [
+        f"{count:,} {what} file{'s were' if count > 1 else ' was'} left out: {remedy}"
+        for count, what, remedy in [*lines, *convertible]
+    ]
+    return [*described, *([f"{', '.join(others)} skipped"] if others else [])]
+
+
 def in_words(counts: Mapping[str, int]) -> str:
-    """Return for example `6 .pdf skipped: convert them with docling or pdftotext; 3 .png, 1 .mp3 skipped`."""
-    ranked = sorted(((count, end, _remedy(end)) for end, count in counts.items()), key=lambda each: (-each[0], each[1]))
-    with_remedy = [f"{count:,} {end} skipped: {remedy}" for count, end, remedy in ranked if remedy]
-    without_remedy = ", ".join(f"{count:,} {end}" for count, end, remedy in ranked if not remedy)
-    return "; ".join([*with_remedy, *([f"{without_remedy} skipped"] if without_remedy else [])])
+    """Return the lines of `describe_unread` as one."""
+    return "; ".join(describe_unread(counts))
 
 
 def _remedy(end: str) -> str:

@@ -103,7 +103,3 @@ def _reason(entry: os.DirEntry[str], corpora: list[str]) -> str:
 def printable(name: str) -> str:
     """Return the name of a file, with bytes that are not UTF-8 escaped as `\\xff`."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
-
-
-def files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    return (path for path in walk(folder) if path.name.lower().endswith(endings))

@@ -6,19 +6,21 @@ trainers is in `code/`. The folder is built under a temporary name and renamed w
 last.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import Outside, figures
 from pipeline.config import RunConfig
-from pipeline.errors import UsageError, unknown
+from pipeline.errors import UsageError
 from pipeline.exports.card.card import Contents, card
 from pipeline.exports.mix import mix_version
 from pipeline.exports.reward_questions import RewardCounter, RewardQuestions
@@ -29,6 +31,7 @@ from pipeline.exports.views import base
 from pipeline.store.files import atomic_folder, atomic_write, find_folder, link_or_copy, write_json
 from pipeline.types import Data, Draft, Record, sha256
 
+logger = logging.getLogger(__name__)
 Redistribute = Literal["full", "spans", "ids", "unknown"]
 CODE = "code"
 MANIFEST = "manifest.json"
@@ -55,6 +58,8 @@ class DatasetManifest(Data):
     run: str
     records: int
     """Number of records that the last export read, exported or not."""
+    pairs: int = 0
+    """Number of pairs that the last export took, unanswerable twins not counted."""
     views: dict[str, Exported]
     """A view without rows has no shard."""
     shards: tuple[ShardFile, ...]
@@ -63,6 +68,10 @@ class DatasetManifest(Data):
     """Views that hold more of the corpus than may be redistributed."""
     files: tuple[File, ...] = ()
     """Card, environment, code and the table of all seeds."""
+    removed: tuple[str, ...] = Field((), exclude=True)
+    """Views and files of the data set before that this export removed."""
+    fewer: int = Field(0, exclude=True)
+    """How many pairs fewer it has than the data set before."""
 
     @property
     def missing(self) -> int:
@@ -75,6 +84,16 @@ class DatasetManifest(Data):
         rows = self.rows()
         needs = {name: f"needs {base.load(name).options.needs}" for name in self.views if name not in rows}
         return needs | dict.fromkeys(self.withheld, "holds more of the corpus than may be passed on")
+
+    @property
+    def has_rl(self) -> bool:
+        return any(base.load(name).options.rewarded for name in self.rows())
+
+    @property
+    def losses(self) -> list[str]:
+        """Lines on what this export took away."""
+        fewer = [f"{self.fewer:,} pairs fewer than before"] if self.fewer else []
+        return fewer + ([f"removed: {', '.join(self.removed)}"] if self.removed else [])
 
     def rows(self) -> dict[str, dict[str, int]]:
         """Return the number of rows by view and split; the training split comes first."""
@@ -114,6 +133,8 @@ class Selection(Data):
     shard_bytes: int = SHARD_BYTES
     mix: mix_version.Mix | None = None
     """The mix, if the records come from several runs. No view of an earlier version is kept then."""
+    allow_removal: bool = False
+    """Whether views and files of the data set that is there may be missing from the new one."""
 
 
 def read_manifest(folder: Path) -> DatasetManifest:
@@ -149,17 +170,16 @@ def export(
 ) -> DatasetManifest:
     """Write the data set of `records` to `folder`. Views that are not selected are kept from the data set there.
 
-    Memory holds one record, and one row group per view and split.
+    Memory holds one record, and one row group per view and split. Raises UsageError if something that is there would be
+    removed, unless `allow_removal` is set.
 
     Args:
         records: in the order of the plan.
         row: returns the row of `seeds.parquet` for a record. A record whose row names a gate gets no other row.
         environment_of: returns the environment of a record's agents, if it differs between records.
     """
-    if unknown_reasons := set(selection.include) - set(base.INCLUDES):
-        raise unknown("reason to --include", min(unknown_reasons), base.INCLUDES)
     views = _load_views(selection)
-    shared, digest_sum, examples = environment(selection.config), 0, list[tuple[int, Draft]]()
+    shared, digest_sum, pair_count, examples = environment(selection.config), 0, 0, list[tuple[int, Draft]]()
     rewards, rollouts, twin_drops = RewardCounter(selection.config.gates), dict[str, Counter[str]](), Counter[str]()
     with (
         atomic_folder(folder) as building,
@@ -177,6 +197,7 @@ def export(
                 continue
             pairs, twin_gate = with_twin(record, selection.config)
             twin_drops.update([twin_gate] if twin_gate else [])
+            pair_count += 1
             # From here on only the masked pairs are used.
             _add_example(examples, pairs[0])
             context = (environment_of(pairs[0]) if environment_of else shared).of(pairs[0])
@@ -192,6 +213,7 @@ def export(
         manifest = DatasetManifest(
             run=run_figures.lineage.run if run_figures.lineage else "",
             records=run_figures.planned,
+            pairs=pair_count,
             views=dict(sorted({**kept_views, **dict.fromkeys(views, written)}.items())),
             shards=tuple(sorted((*kept_shards, *shards.close()), key=lambda shard: shard.path)),
             rewards=rewards.total(),
@@ -215,9 +237,41 @@ def export(
             language_detected=selection.language_detected,
             mix=selection.mix,
             rewards=manifest.rewards,
+            has_rl=manifest.has_rl,
             unwritten=manifest.unwritten,
         )
-        return _write_files(building, manifest, card(run_figures, contents, selection.config), selection)
+        manifest = _write_files(building, manifest, card(run_figures, contents, selection.config), selection)
+        return _compare_with_previous(previous, manifest, selection)
+
+
+def _compare_with_previous(previous: Path, manifest: DatasetManifest, selection: Selection) -> DatasetManifest:
+    """Return the manifest with what the data set before has and this one lacks. Raises UsageError if it is not allowed.
+
+    Numbers of shards and of rows may change, and a view may go that holds more of the corpus than may be passed on.
+    Caches of Python and hidden files do not count.
+    """
+    if not previous.exists():
+        return manifest
+    files = [*manifest.files, *manifest.shards]
+    present = {file.path.partition("/")[0] for file in files} | {MANIFEST}
+    known, pairs = {file.path for file in files} | {MANIFEST}, 0
+    with suppress(UsageError):  # of another version, or damaged
+        before = read_manifest(previous)
+        pairs, known = before.pairs, known | {file.path for file in (*before.files, *before.shards)}
+    paths = [path.relative_to(previous) for path in previous.rglob("*") if not path.is_dir()]
+    ours = [path for path in paths if not any(part == "__pycache__" or part[0] == "." for part in path.parts)]
+    foreign = {path.as_posix() for path in ours if path.as_posix() not in known and path.parts[0] in present}
+    removed = tuple(sorted(foreign | {path.parts[0] for path in ours} - present))
+    withheld = {name for name in base.names() if base.exceeds_licence(base.load(name), selection.redistribute)}
+    if not withheld.issuperset(removed) and not selection.allow_removal:
+        raise UsageError(
+            f"the export would remove {', '.join(removed)} from {previous}, where a trainer may be reading: "
+            "allow it with --allow-removal (runtime.allow_removal), or move the folder"
+        )
+    manifest = manifest.model_copy(update={"removed": removed, "fewer": max(0, pairs - manifest.pairs)})
+    for loss in manifest.losses:
+        logger.warning("%s: %s", previous, loss)
+    return manifest
 
 
 def _add_rows(

@@ -5,6 +5,7 @@ one commit, so nobody loads the shards of one run with the card of another. The 
 pushes and any other file in the folders of views, since readers load every file that they find there.
 """
 
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from pipeline.types import Data, by_demo
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd
 
+logger = logging.getLogger(__name__)
 REPO = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 _LASTING: Mapping[int, str] = {
     401: "the Hub knows no valid token: hf auth login, or HF_TOKEN",
@@ -95,15 +97,18 @@ def push(plan: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
     try:
         api.create_repo(plan.repo, repo_type="dataset", private=plan.private, exist_ok=True)
         present = api.list_repo_files(plan.repo, repo_type="dataset")
+        stale = _find_stale(plan, present)
         operations: list[CommitOperationAdd | CommitOperationDelete] = [
             *(_add_file(plan.folder, file) for file in plan.files),
-            *map(CommitOperationDelete, _find_stale(plan, present)),
+            *map(CommitOperationDelete, stale),
         ]
         commit = api.create_commit(plan.repo, operations, commit_message=message, repo_type="dataset")
     except (HfHubHTTPError, HTTPError, OSError, ValueError, RuntimeError) as error:
         status = int(getattr(getattr(error, "response", None), "status_code", 0))
         cause = _LASTING.get(status) or " ".join(str(error).split())[:300] or type(error).__name__
         raise HubError(f"nothing was pushed to {plan.repo}: {cause}", lasting=status in _LASTING) from error
+    if stale:
+        logger.warning("removed from %s, whose earlier commits keep them: %s", plan.repo, ", ".join(stale))
     return str(commit.commit_url)
 
 

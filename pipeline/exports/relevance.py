@@ -65,10 +65,7 @@ def queries(record: Record) -> Iterator[Query]:
     """
     if (draft := record.draft) is None:
         return
-    trajectories = [past.agent for past in record.rounds] + [graded.rollout.trajectory for graded in record.graded]
-    passages_shown = all_shown(trajectories)
-    passages = {hop.passage_id: passages_shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
-    cited = {key: FoundPassage(key, passage.title, passage.text) for key, passage in passages.items() if passage}
+    cited = collect_cited_passages(record, draft)
     searches = list(_list_searches(record, draft))
     candidates = [("question", draft.question, tuple(range(len(draft.hops))))]
     candidates += [("sub_question", hop.sub_question, (number,)) for number, hop in enumerate(draft.hops)]
@@ -82,6 +79,21 @@ def queries(record: Record) -> Iterator[Query]:
         if positives and negatives and text not in texts_seen:
             yield Query(len(texts_seen), kind, text, hops, positives, negatives)
             texts_seen.add(text)
+
+
+def collect_cited_passages(record: Record, draft: Draft) -> dict[str, FoundPassage]:
+    """Return the cited passages that an agent saw in full, by id, in the order of the hops."""
+    trajectories = [past.agent for past in record.rounds] + [graded.rollout.trajectory for graded in record.graded]
+    passages_shown = all_shown(trajectories)
+    passages = {hop.passage_id: passages_shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
+    return {key: FoundPassage(key, passage.title, passage.text) for key, passage in passages.items() if passage}
+
+
+def collect_contexts(record: Record, draft: Draft) -> list[str]:
+    """Return the text of the evidence: each cited passage, or its cited sentences if no agent saw all of it."""
+    cited = collect_cited_passages(record, draft)
+    texts = [cited[hop.passage_id].contents if hop.passage_id in cited else hop.quote for hop in draft.hops]
+    return list(dict.fromkeys(texts))
 
 
 def view(

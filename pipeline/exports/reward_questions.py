@@ -25,14 +25,7 @@ class RewardQuestions(Data):
     """Yes-or-no questions, which are left out however often they were solved."""
 
     def describe(self) -> str:
-        whose = f" of {self.policy}" if self.policy else ""
-        groups = [
-            (self.some, f"that some rollouts{whose} solved and some did not", True),
-            (self.every, "that all solved", not self.policy or self.has_band),
-            (self.none, "that none solved", False),
-            (self.unmeasured, "not measured (digsite remeasure)", False),
-            (self.yes_no, "of yes or no (gates.rl_yes_no=true takes them)", False),
-        ]
+        groups = self._groups()
         included = [(count, text) for count, text, is_taken in groups if is_taken]
         left_out = [(count, text) for count, text, is_taken in groups if count and not is_taken]
         total = sum(count for count, _ in included)
@@ -40,6 +33,25 @@ class RewardQuestions(Data):
         if left_out:
             line += f"; left out: {_join(left_out)}"
         return line if self.policy or self.has_band else f"{line}; for a band: {BAND_COMMAND}"
+
+    def describe_lack(self) -> str:
+        """Say why no `rl_*` view has a row, and which command makes pairs for them."""
+        groups = self._groups()
+        causes = [(count, text) for count, text, is_taken in groups if count and not is_taken]
+        if unscored := sum(count for count, _, is_taken in groups if is_taken):
+            causes.append((unscored, "whose solved rollouts the reward does not accept"))
+        return f"{_join(causes) or 'no pair'}; for RL: {BAND_COMMAND}"
+
+    def _groups(self) -> list[tuple[int, str, bool]]:
+        """Return each number of questions with its meaning, and whether `rl_*` views take them."""
+        whose = f" of {self.policy}" if self.policy else ""
+        return [
+            (self.some, f"that some rollouts{whose} solved and some did not", True),
+            (self.every, "that all solved", not self.policy or self.has_band),
+            (self.none, "that none solved", False),
+            (self.unmeasured, "not measured (digsite remeasure)", False),
+            (self.yes_no, "of yes or no (gates.rl_yes_no=true takes them)", False),
+        ]
 
 
 def _join(groups: list[tuple[int, str]]) -> str:

@@ -25,9 +25,10 @@ from prefect.states import Cancelled, Completed, Crashed, Failed
 
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.config import RunConfig
-from pipeline.errors import BudgetExceeded, DigsiteError, Interrupted, RunLocked
+from pipeline.errors import BudgetExceeded, DigsiteError, Interrupted, RunLocked, UsageError
 from pipeline.exports.card.card import code, fence
 from pipeline.exports.card.glossary import gloss
+from pipeline.exports.data_set import read_manifest
 from pipeline.flow.shown import RunFeed
 from pipeline.run import publish
 from pipeline.types import DEMO_NOTE, by_demo
@@ -167,10 +168,19 @@ def show_report(folder: Path, config: RunConfig, published: str = "") -> None:
         fence(str((folder / "report.html").resolve())),
         *([f"Published: {published}"] if published else []),
         *(fence(f"{fill(f'Question: {question}', WIDTH)}\nAnswer: {answer}") for question, answer in pairs),
+        *_describe_lack(folder),
         _describe_models(config),
     ]
     markdown, key = "\n\n".join(lines), _artifact_key(folder, "report")
     call_prefect(artifacts.create_markdown_artifact, markdown=markdown, key=key, description=lines[0])
+
+
+def _describe_lack(folder: Path) -> list[str]:
+    try:
+        manifest = read_manifest(folder / "dataset")
+    except UsageError:  # nothing is exported yet
+        return []
+    return [] if manifest.has_rl else [f"No `rl_*`: {manifest.rewards.describe_lack()}."]
 
 
 def call_prefect(function: Callable[..., object], **arguments: object) -> object:

@@ -116,12 +116,15 @@ def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
     With `repo`, send the data set to that repository of the Hugging Face Hub, private unless `public`. The token is
     the value of HF_TOKEN in the environment of the worker.
     """
-    outputs: list[str] = []
+    outputs, notes = list[str](), list[str]()
 
     def export() -> None:
-        row_counts = publishing.dataset(folder, run_file.config).rows()
-        rows = sum(sum(splits.values()) for splits in row_counts.values())
-        outputs.append(f"{rows:,} rows in {len(row_counts)} views in {folder / 'dataset'}")
+        allow_removal = run_file.config.runtime.allow_removal
+        manifest = publishing.dataset(folder, run_file.config, allow_removal=allow_removal)
+        rows = sum(sum(splits.values()) for splits in manifest.rows().values())
+        outputs.append(f"{rows:,} rows in {len(manifest.rows())} views in {folder / 'dataset'}")
+        lack = [] if manifest.has_rl else [f"no rl_*: {manifest.rewards.describe_lack()}"]
+        notes.extend([*manifest.losses, *lack])
 
     def push() -> None:
         plan = hub_upload.upload_plan(folder / "dataset", run_file.config.models.names(), repo, private=not public)
@@ -140,6 +143,6 @@ def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
                 retried_stage("push", push)
     except DigsiteError as error:
         return build_end_state(error)
-    line = f"published: {', '.join(outputs)}"
+    line = "; ".join([f"published: {', '.join(outputs)}", *notes])
     show_report(folder, run_file.config, outputs[-1] if repo else "")
     return Completed(message=line, data=line)

@@ -97,8 +97,8 @@ class Endpoint:
             async with asyncio.timeout(_PROBE_SECONDS):
                 request = Request(model=self.config.model, messages=_PROBE, sampling=self.config.sampling)
                 await self._once(request)
-        except RequestRefused as error:
-            return CallFailure(str(error), "refused")
+        except RequestRefused:
+            return None  # an endpoint that answers other requests may refuse this one, so the key is valid
         except CallFailure as failure:
             return failure
         except TimeoutError:

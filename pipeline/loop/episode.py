@@ -11,8 +11,6 @@ from typing import TypeVar, cast
 from pipeline.agents import grading
 from pipeline.config.loop import draw_strategy
 from pipeline.context import RunContext, SeedMemory
-from pipeline.distractors.accepted_pair import evaluate_distractors, has_missing_pairs
-from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
@@ -20,14 +18,13 @@ from pipeline.loop import assess, draft_rollouts, harden, seekers, solve_rates
 from pipeline.loop.acceptance import FinalRollouts, decide_outcome, is_below_range
 from pipeline.loop.checks.alternatives import check_agreed_answer, find_agreeing_rollouts
 from pipeline.loop.examine import examine
-from pipeline.loop.policies import build_measurement, lacks_measurements, measure_policies
+from pipeline.loop.policies import build_measurement
 from pipeline.loop.retrievers import add_one_search
+from pipeline.loop.stages import run_stages
 from pipeline.loop.strategies.base import Proposal, Strategy
-from pipeline.loop.unanswerable import lacks_twin, make_twin
 from pipeline.registry import load
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Reason, ReasonCode, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
-from pipeline.types.twin_record import as_record
 
 T = TypeVar("T")
 _NO_DRAFT = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
@@ -80,7 +77,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         lineage=context.lineage,
     )
     record = await add_one_search(_add_assessment(record, context), context)
-    return await enrich(record, context)
+    return await run_stages(record, context)
 
 
 async def _confirm(draft: Draft, rounds: list[Round], final: FinalRollouts, seed: Seed, context: RunContext) -> None:
@@ -140,53 +137,6 @@ async def run_round(proposal: Proposal, index: int, seed: Seed, context: RunCont
         policy_verdicts=policy_verdicts,
         feedback=feedback,
     )
-
-
-async def enrich(record: Record, context: RunContext) -> Record:
-    """Run the optional stages of an accepted record, or what is missing of them.
-
-    They do not change what was accepted. A rollout that timed out, was refused by the server or has no readable verdict
-    is left out, and `missing` names its stage.
-
-    Raises:
-        ProviderError: the endpoint failed.
-        RetrievalError: the search failed.
-    """
-    if record.status is not Status.ACCEPTED or record.draft is None:
-        return record
-    refused = set[str]()
-
-    async def unless_refused(stage: str, work: Awaitable[T], before: T) -> T:
-        try:
-            return await work
-        except RequestRefused:
-            refused.add(stage)
-            return before
-
-    draft, key = record.draft, record.key
-    evaluation = evaluate_distractors(draft, context, record.distractor_eval)
-    distractor_eval = await unless_refused("distractors", evaluation, record.distractor_eval)
-    teacher = await teacher_rollouts(draft, distractor_eval, key, context, record.teacher_rollouts)
-    measured = await measure_policies(record.model_copy(update={"distractor_eval": distractor_eval}), context)
-    twin = await unless_refused("unanswerable", make_twin(draft, key, context, record.twin), record.twin)
-    stages = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
-    record = record.model_copy(update=stages)
-    if twin and (twin_record := as_record(record)):
-        twin = twin.model_copy(update={"measurements": await measure_policies(twin_record, context)})
-        record = record.model_copy(update={"twin": twin})
-    again, again_verdicts = GradedRollout.split(await seekers.attack_again(record, context))
-    record = record.model_copy(update={"again": again, "again_verdicts": again_verdicts})
-    twin_record = as_record(record)
-    is_missing = {
-        "distractors": has_missing_pairs(distractor_eval, context),
-        "teacher": missing_samples(distractor_eval, teacher, context),
-        "policies": lacks_measurements(record, context)
-        or (twin_record is not None and lacks_measurements(twin_record, context)),
-        "unanswerable": lacks_twin(key, twin, context),
-        "again": bool(seekers.missing_samples(record, context)),
-    }
-    missing = tuple(stage for stage, lacks_part in is_missing.items() if lacks_part or stage in refused)
-    return record.model_copy(update={"missing": missing})
 
 
 def _add_assessment(record: Record, context: RunContext) -> Record:

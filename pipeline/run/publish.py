@@ -113,17 +113,21 @@ def dataset(
     config: RunConfig,
     *,
     views: tuple[str, ...] = (),
-    include: tuple[str, ...] = (),
-    plain: bool = False,
+    plain: bool | None = None,
     damaged: bool = False,
+    allow_removal: bool = False,
 ) -> DatasetManifest:
-    """Write `dataset/`; without `views` all of them.
+    """Write `dataset/`; without `views` all of them, and without `plain` in the form of the data set that is there.
 
     Raises UsageError if its environment would differ from that of its rollouts, if the manifest that says how much of
-    the corpus may be redistributed is missing, or if pairs are lost and `damaged` is false: see `check_lost_seeds`.
+    the corpus may be redistributed is missing, if pairs are lost and `damaged` is false (see `check_lost_seeds`), or if
+    something that is there would be removed and `allow_removal` is false.
     """
-    redistribute = check_redistribution(folder, config)
+    redistribute, include = check_redistribution(folder, config), config.gates.include
     records = RunRecords(folder, config, include)
+    if plain is None:
+        before = _read_manifest(folder)
+        plain = before is not None and any(written.plain for written in before.views.values())
     selection = Selection(
         config=config,
         source=records.source,
@@ -134,6 +138,7 @@ def dataset(
         outside=outside(folder),
         redistribute=redistribute,
         language_detected=facts.read(folder).language_detected,
+        allow_removal=allow_removal,
     )
     manifest_of_dataset = export(records, folder / "dataset", selection, records.row)
     if config.hardens:
@@ -204,18 +209,32 @@ def _count_lost(folder: Path, journal: Journal) -> int:
     return max(lost, last.planned + last.surplus - len(journal.entries))
 
 
-def export_again(folder: Path, config: RunConfig) -> None:
-    """Rewrite `dataset/` after new findings were added: the same views, each with its earlier options."""
+def check_pairs_kept(folder: Path, config: RunConfig) -> None:
+    """Raise UsageError if the run would end with fewer pairs or seeds than it has, and may not remove any."""
+    manifest, result, runtime = _read_manifest(folder), last_result(folder), config.runtime
+    if runtime.allow_removal or manifest is None or result is None:
+        return
+    limit = runtime.seeds or runtime.max_seeds
+    name, wanted, present = "pairs", runtime.pairs, manifest.pairs
+    if limit is not None and limit < result.planned:
+        name, wanted, present = "seeds" if runtime.seeds else "max-seeds", limit, result.planned
+    elif runtime.seeds is not None:
+        return
+    if wanted < present:
+        raise UsageError(
+            f"{folder} has {present:,} {name.removeprefix('max-')}, and --{name} {wanted:,} would take some out of its "
+            f"data set: ask for {present:,} or more, or allow it with --allow-removal (runtime.allow_removal)"
+        )
+
+
+def export_again(folder: Path, config: RunConfig, *, allow_removal: bool = False) -> None:
+    """Rewrite `dataset/` after new findings were added: the same views, each in its earlier form."""
     if (manifest_before := _read_manifest(folder)) is None:
         dataset(folder, config)
         return
-    for include, plain in sorted({(options.include, options.plain) for options in manifest_before.views.values()}):
-        views = tuple(
-            name
-            for name, options in manifest_before.views.items()
-            if (options.include, options.plain) == (include, plain)
-        )
-        dataset(folder, config, views=views, include=include, plain=plain)
+    for plain in sorted({options.plain for options in manifest_before.views.values()}):
+        views = tuple(name for name, options in manifest_before.views.items() if options.plain == plain)
+        dataset(folder, config, views=views, plain=plain, allow_removal=allow_removal)
 
 
 def report(folder: Path, config: RunConfig) -> Path:
@@ -235,7 +254,8 @@ def _read_manifest(folder: Path) -> DatasetManifest | None:
 
 def publish_marks(folder: Path, config: RunConfig, marks: Iterable[review_marks.Mark] = ()) -> None:
     review_marks.add(folder, marks)
-    export_again(folder, config)
+    # A person has just rejected these pairs.
+    export_again(folder, config, allow_removal=True)
     report(folder, config)
 
 

@@ -1,5 +1,6 @@
 """The settings that a run was begun with, and the refusal to continue with others."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pipeline.store.journal import RunIdentity
 from pipeline.store.lock import hold_lock
 from pipeline.types import Data
 
+logger = logging.getLogger(__name__)
 NAME = "run.json"
 FORMAT = 7
 """The format of a run's folder. Other formats are refused: a run must be finished with the version that began it."""
@@ -27,6 +29,13 @@ LAST_VERSIONS = {
     6: "commit d3a22dfb",
 }
 """The last version that can export a run of an older format."""
+
+
+class ExportSettings(Data):
+    """The settings that an export can change."""
+
+    gates: GateConfig
+    sft: SftConfig
 
 
 class RunFile(Data):
@@ -43,6 +52,8 @@ class RunFile(Data):
     """The digest of that tree; empty for a run without one."""
     corpus_fingerprint: str
     format: int
+    generated_with: ExportSettings | None = None
+    """What `generate` was called with, if an export has stored other settings in `config` since."""
 
     @property
     def identity(self) -> RunIdentity | None:
@@ -81,7 +92,36 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     check_unchanged(folder, config, fingerprint)
     what, digest = config.digest_input(), config.digest()
     file = RunFile(config=config, what=what, digest=digest, corpus_fingerprint=fingerprint, format=FORMAT)
-    write_json(folder / NAME, file.model_dump(mode="json"))
+    if (folder / NAME).exists() and (stored := read(folder)).generated_with:
+        is_kept = (stored.config.gates, stored.config.sft) == (config.gates, config.sft)
+        file = file.model_copy(update={"generated_with": stored.generated_with if is_kept else None})
+    _write(folder, file)
+
+
+def _write(folder: Path, file: RunFile) -> None:
+    exclude = None if file.generated_with else {"generated_with"}
+    write_json(folder / NAME, file.model_dump(mode="json", exclude=exclude))
+
+
+def keep_export_settings(folder: Path, config: RunConfig) -> RunConfig:
+    """Return the configuration with the gates and the selection of rollouts that an export stored with the run.
+
+    A command of `generate` with other settings than the one before it wins.
+    """
+    if not (folder / NAME).exists() or (before := (stored := read(folder)).generated_with) is None:
+        return config
+    if (before.gates, before.sft) != (config.gates, config.sft):
+        return config
+    settings = {"gates": stored.config.gates, "sft": stored.config.sft}
+    kept = differences(
+        before.model_dump(mode="json"), {name: s.model_dump(mode="json") for name, s in settings.items()}
+    )
+    logger.warning(
+        "%s: settings that digsite export stored are kept: %s",
+        folder,
+        ", ".join(f"{name}={orjson.dumps(value).decode()}" for name, _, value in kept),
+    )
+    return config.model_copy(update=settings)
 
 
 def check_unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
@@ -115,7 +155,8 @@ def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None)
         from pipeline.exports.trajectories import selection
 
         selection.require_policy(config)
-        write_json(folder / NAME, stored.model_copy(update={"config": config}).model_dump(mode="json"))
+        before = stored.generated_with or ExportSettings(gates=stored.config.gates, sft=stored.config.sft)
+        _write(folder, stored.model_copy(update={"config": config, "generated_with": before}))
     return config
 
 

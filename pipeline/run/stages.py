@@ -15,13 +15,13 @@ from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import is_english
-from pipeline.corpus.unreadable_files import in_words
+from pipeline.corpus.unreadable_files import describe_unread
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.loop.episode import run_seed
 from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets, tool_modes
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import check_askable
-from pipeline.run.resume import check_unchanged
+from pipeline.run.resume import check_unchanged, keep_export_settings
 from pipeline.store.lock import hold_lock
 from pipeline.store.worker_answers import take_left
 
@@ -49,7 +49,9 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
         logger.warning(
             "the demo model makes no questions without an answer: choose a --model for questions.unanswerable"
         )
-    for note in filter(None, [*corpus.counts.noted, in_words(corpus.counts.skipped)]):
+    if len(corpus.counts.kinds) > 1:
+        logger.warning("%s: files read: %s", name, corpus.counts.read_by_kind)
+    for note in [*corpus.offenders, *corpus.counts.noted, *describe_unread(corpus.counts.skipped)]:
         logger.warning("%s: %s", name, note)
     return corpus
 
@@ -71,6 +73,8 @@ def open_run(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Ite
         corpus = read(config, watch)
         # The run would refuse a changed corpus too, but only after indexing it.
         check_unchanged(requested, config, corpus.fingerprint)
+        config = keep_export_settings(requested, config)
+        publish.check_pairs_kept(requested, config)
         watch.stage("opening the index and the links" if config.uses_links else "opening the index")
         take_left(requested, prepare.cache_path(config))
         mode_cost = None
@@ -136,6 +140,6 @@ def export_run(run: Run, watch: RunCallbacks) -> None:
     run.begin(watch)  # has not been called if no seed was owed
     watch.stage("exporting")
     # Lost seeds that could not be run again, for example for lack of budget, are logged and do not stop the export.
-    publish.dataset(run.folder, run.config, damaged=True)
+    publish.dataset(run.folder, run.config, damaged=True, allow_removal=run.config.runtime.allow_removal)
     watch.stage("writing the report")
     publish.report(run.folder, run.config)

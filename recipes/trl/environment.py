@@ -1,8 +1,10 @@
 """A data set's tools for TRL's GRPOTrainer: `environment_factory=of(DATASET)` gives each rollout its trajectory."""
 
+import inspect
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,74 +12,42 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from trajectory import Trajectory
 
 ADDRESS = os.environ.get("DIGSITE_ADDRESS", "http://127.0.0.1:8000")
+TYPES = {"string": str, "integer": int}
 
 
 class Digsite:
-    """Its public methods are the tools; their names and descriptions are those of environment.json."""
-
-    """Do searches for some questions not find all of the corpus? Then each names its question."""
+    """An environment without tools. `of` adds one method for each tool of environment.json."""
 
     def reset(self, **row: Any) -> None:
         """Begin a trajectory. Nothing is added to the prompt."""
         self._trajectory = Trajectory(ADDRESS, "")
 
-    def search(self, query: str) -> str:
-        """Search the corpus. Returns the passages that match the query best.
-
-        Args:
-            query: A short query in plain words.
-        """
-        return self._trajectory.call("search", {"query": query})
-
-    def open(self, passage_id: str) -> str:
-        """Read the passages around one that a search has returned.
-
-        Args:
-            passage_id: The id in brackets, as the search showed it.
-        """
-        return self._trajectory.call("open", {"passage_id": passage_id})
-
-    def answer(self, answer: str) -> str:
-        """Give the final answer: a short span, without a sentence around it.
-
-        Args:
-            answer: The answer.
-        """
-        return self._trajectory.call("answer", {"answer": answer})
-
-
-class Pages(Digsite):
-    """With `environment.pages`."""
-
-    def open(self, passage_id: str, position: int = 0) -> str:
-        """Read some passages of the document of a passage that a search has returned: those around it, or from a
-        position on. Says how many passages the document has.
-
-        Args:
-            passage_id: The id in brackets, as the search showed it.
-            position: Number of the passage to begin at; 0 for those around passage_id.
-        """
-        return self._trajectory.call("open", {"passage_id": passage_id, "position": position})
-
-
-class Find(Digsite):
-    """With `environment.find`."""
-
-    def find(self, passage_id: str, words: str) -> str:
-        """List the passages of the document of one passage that hold certain words best.
-
-        Args:
-            passage_id: The id in brackets, as the search showed it.
-            words: A few words that the passage you look for would hold.
-        """
-        return self._trajectory.call("find", {"passage_id": passage_id, "words": words})
-
 
 def of(dataset: str | Path) -> type[Digsite]:
-    """Build the class with the tools that the environment of a data set has."""
-    given = json.loads((Path(dataset) / "environment.json").read_text())
-    tools = given["tools"]
-    parts: list[type[Digsite]] = []
-    parts += [Pages] if any("position" in tool["parameters"]["properties"] for tool in tools) else []
-    parts += [Find] if any(tool["name"] == "find" for tool in tools) else []
-    return type("Environment", (*parts, Digsite), {})
+    """Build the class with the tools of a data set's environment, which TRL shows to the model as the view `sft` does.
+
+    TRL takes a tool's name from `__name__` and sorts methods by the name of the attribute.
+    """
+    tools = json.loads((Path(dataset) / "environment.json").read_text())["tools"]
+    methods = {f"tool{index}_{tool['name']}": _make_method(tool) for index, tool in enumerate(tools)}
+    return type("Environment", (Digsite,), methods)
+
+
+def _make_method(tool: dict[str, Any]) -> Callable[..., str]:
+    """Make a method with the signature and docstring from which transformers builds the schema of the tool."""
+
+    def method(self: Digsite, **arguments: Any) -> str:
+        return self._trajectory.call(tool["name"], arguments)
+
+    properties, kind = tool["parameters"]["properties"], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    hints = {name: TYPES[part["type"]] for name, part in properties.items()}
+    optional = properties.keys() - {*tool["parameters"]["required"]}
+    parameters = [
+        inspect.Parameter(name, kind, annotation=hint, default=None if name in optional else inspect.Parameter.empty)
+        for name, hint in hints.items()
+    ]
+    described = "\n".join(f"    {name}: {part['description']}" for name, part in properties.items())
+    method.__name__, method.__annotations__ = tool["name"], hints
+    method.__doc__ = f"{tool['description']}\n\nArgs:\n{described}\n"
+    method.__signature__ = inspect.Signature([inspect.Parameter("self", kind), *parameters])  # type: ignore[attr-defined]
+    return method

@@ -1,5 +1,6 @@
 """GRPO with TRL 1.16 on the view rl_trl: `python recipes/trl/grpo.py DATASET MODEL`, while `digsite serve RUN` runs."""
 
+import json
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -12,6 +13,9 @@ dataset, model = sys.argv[1:3]
 spec = spec_from_file_location("reward", Path(dataset) / "code" / "reward.py")
 reward = module_from_spec(spec)
 spec.loader.exec_module(reward)
+calls = json.loads((Path(dataset) / "environment.json").read_text())["calls"]
+if calls == "schema":
+    sys.exit(f"{dataset} has calls that are bare JSON, which TRL does not read: make one with models.solver.tools=text")
 
 trainer = GRPOTrainer(
     model=model,
@@ -33,4 +37,8 @@ trainer = GRPOTrainer(
         mask_truncated_completions=True,
     ),
 )
+if calls == "text":
+    # The prompts have the tools in words, so the chat template must not print them too.
+    template = trainer.chat_template or trainer.processing_class.chat_template
+    trainer.chat_template = "{%- set tools = none %}" + template
 trainer.train()

@@ -1,6 +1,6 @@
 #!/bin/sh
 # GRPO with verl's tool-agent loop on the view rl_verl_tool. Usage: train.sh DATASET MODEL
-# Beforehand, elsewhere: digsite serve RUN
+# Beforehand, elsewhere: digsite serve RUN. Start it in the folder that holds recipes/.
 set -eu
 files() { printf '[%s]' "$(echo "$@" | tr ' ' ',')"; }
 train="$(files "$1"/rl_verl_tool/train-*.parquet)"
@@ -10,6 +10,9 @@ if ! ls "$1"/rl_verl_tool/eval-*.parquet >/dev/null 2>&1; then
   echo "train.sh: $1/rl_verl_tool has no row to validate with; training without" >&2
   val="$train" validation="trainer.val_before_train=false trainer.test_freq=-1"
 fi
+# The tools of the data set's environment.json, in a file that every worker can read.
+tools="${TOOLS:-tools.json}"
+python recipes/verl/write_tools.py "$1" >"$tools"
 exec python -m verl.trainer.main_ppo \
   algorithm.adv_estimator=grpo \
   data.train_files="$train" \
@@ -27,7 +30,8 @@ exec python -m verl.trainer.main_ppo \
   actor_rollout_ref.rollout.multi_turn.max_assistant_turns=16 \
   actor_rollout_ref.rollout.multi_turn.max_parallel_calls=8 \
   actor_rollout_ref.rollout.multi_turn.max_tool_response_length=20000 \
-  actor_rollout_ref.rollout.multi_turn.tool_config_path="${TOOLS:-recipes/verl/tools.yaml}" \
+  actor_rollout_ref.rollout.multi_turn.tool_config_path="$tools" \
+  actor_rollout_ref.rollout.agent.agent_loop_config_path=recipes/verl/agent_loop.yaml \
   actor_rollout_ref.actor.loss_agg_mode=token-mean \
   actor_rollout_ref.actor.use_kl_loss=true \
   actor_rollout_ref.actor.kl_loss_coef=0.001 \

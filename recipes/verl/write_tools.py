@@ -1,18 +1,30 @@
-"""Writes the tools of a data set's environment as verl reads them: `python recipes/verl/write_tools.py DATASET > FILE`.
+"""Write the tools of a data set's environment for verl: `python recipes/verl/write_tools.py DATASET > tools.json`.
 
-The file is JSON, which is YAML too. `tools.yaml` beside this is for the default environment; this one also knows
-`environment.pages` and `environment.find`, and has the very descriptions that the data set's own rollouts were given.
+The file is JSON, which is YAML too. verl shows the tools to the model as the view `sft` does.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
-tools = json.loads((Path(sys.argv[1]) / "environment.json").read_text())["tools"]
-entry = {
-    "class_name": "recipes.verl.digsite_tool.DigsiteTool",
-    "config": {"type": "native", "address": "http://127.0.0.1:8000"},
+environment = json.loads((Path(sys.argv[1]) / "environment.json").read_text())
+if environment["calls"] == "schema":
+    sys.exit(
+        f"{sys.argv[1]} has calls that are bare JSON, which verl does not read: make one with models.solver.tools=text"
+    )
+config = {
+    "type": "native",
+    "address": os.environ.get("DIGSITE_ADDRESS", "http://127.0.0.1:8000"),
+    # Whether the prompts have the tools in words, so that the chat template must not print them too.
+    "in_words": environment["calls"] == "text",
 }
-schemas = [{"type": "function", "function": tool} for tool in tools if tool["name"] != "answer"]
-written = json.dumps({"tools": [{**entry, "tool_schema": schema} for schema in schemas]}, indent=2)
-sys.stdout.write(f"{written}\n")
+tools = [
+    {
+        "class_name": "recipes.verl.digsite_tool.DigsiteTool",
+        "config": config,
+        "tool_schema": {"type": "function", "function": tool},
+    }
+    for tool in environment["tools"]
+]
+sys.stdout.write(f"{json.dumps({'tools': tools}, indent=2)}\n")

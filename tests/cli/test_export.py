@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.corpus import manifest
-from tests.cli.conftest import Digsite
+from tests.cli.conftest import SMALL, Digsite
 
 
 def test_later_commands_keep_the_gates_of_an_export(digsite: Digsite, run: Path) -> None:
@@ -25,7 +25,7 @@ def test_later_commands_keep_the_gates_of_an_export(digsite: Digsite, run: Path)
     dataset = run / "tiny/latest/dataset"
     manifest = orjson.loads((dataset / "manifest.json").read_bytes())
     views = {name for name, how in manifest["views"].items() if how["include"] == ["below_target", "beyond_solver"]}
-    assert views == {"qa", "sft"}
+    assert views == set(manifest["views"]), "the reasons are the run's setting `gates.include` from now on"
     assert len({how["source"] for how in manifest["views"].values()}) == 1
     for page in (dataset / "README.md", dataset.parent / "report.html"):
         assert "gate:contaminated" in page.read_text()
@@ -40,18 +40,25 @@ def find_accepted_key(digsite: Digsite, where: tuple[str | Path, ...]) -> str:
 def test_gate_limits_can_be_set_for_a_finished_run(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
     before = digsite("export", *where, "--json").json["shards"]
-    none_left = digsite("export", *where, "--set", "gates.quotas.strategy={compose=0.0}")
+    nothing = (*where, "--set", "gates.quotas.strategy={compose=0.0}")
+    refused = digsite("export", *nothing)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "the export would remove adp, " in refused.err
+    assert digsite("export", *where, "--json").json["shards"] == before, "the refused gates are not stored"
+    none_left = digsite("export", *nothing, "--allow-removal")
     assert none_left.code == 0
     assert f"no pair passed the gates; to see why: digsite inspect tiny --out {run}" in none_left.err
+    assert "no rl_*: no pair; for RL: digsite generate CORPUS --for NAME --solve-rate 0.2-0.8" in none_left.err
+    assert "pairs fewer than before" in none_left.err
+    assert "removed: adp, code, " in none_left.err
     assert "gate:quota" in (run / "tiny/latest/dataset/README.md").read_text()
     assert digsite("export", *where, "--set", "gates.quotas={}", "--json").json["shards"] == before
 
 
 def test_a_finished_run_can_select_other_rollouts(digsite: Digsite, run: Path) -> None:
     def count_view_rows(*sets: str) -> dict[str, int]:
-        shards = digsite("export", *where, *(part for setting in sets for part in ("--set", setting)), "--json").json[
-            "shards"
-        ]
+        options = (part for setting in sets for part in ("--set", setting))
+        shards = digsite("export", *where, *options, "--allow-removal", "--json").json["shards"]
         counts: dict[str, int] = {}
         for shard in shards:
             counts[shard["view"]] = counts.get(shard["view"], 0) + shard["rows"]
@@ -175,6 +182,8 @@ def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, r
     assert not has_arrow_types()
     assert "`digsite export --plain` writes plain text" not in (dataset / "README.md").read_text()
     assert digsite("export", *where).code == 0
+    assert not has_arrow_types()
+    assert digsite("export", *where, "--no-plain").code == 0
     assert has_arrow_types()
 
 
@@ -204,3 +213,50 @@ def test_every_pair_of_the_demo_model_is_exported_for_rewards_and_the_band_is_ex
     assert line in digsite("export", "tiny", *out).err
     assert line not in digsite("export", "tiny", "--view", "qa", *out).err
     assert "3 questions: " in (tmp_path / "tiny/latest/report.html").read_text()
+
+
+def read_pairs(run: Path) -> int:
+    return int(orjson.loads((run / "tiny/latest/dataset/manifest.json").read_bytes())["pairs"])
+
+
+@pytest.mark.parametrize("option", ["--pairs", "--seeds", "--max-seeds"])
+def test_a_smaller_run_takes_nothing_out_without_leave(digsite: Digsite, run: Path, option: str) -> None:
+    command = ("generate", "tiny", *SMALL, "--no-flow", "--out", run)
+    pairs, settings = read_pairs(run), (run / "tiny/latest/run.json").read_bytes()
+    refused = digsite(*command, option, "1")
+    assert refused.code == 2
+    assert f"--{option[2:]} 1 would take some out of its data set: ask for " in refused.err
+    assert (read_pairs(run), (run / "tiny/latest/run.json").read_bytes()) == (pairs, settings)
+    allowed = digsite(*command, option, "1", "--allow-removal")
+    assert f"{pairs - read_pairs(run):,} pairs fewer than before" in allowed.err
+    assert read_pairs(run) <= 1 < pairs
+
+
+def test_generate_keeps_what_an_export_stored_until_it_is_told_otherwise(digsite: Digsite, run: Path) -> None:
+    command = ("generate", "tiny", *SMALL, "--no-flow", "--out", run, "--pairs", str(read_pairs(run)))
+    stored = ("--set", "gates.naturalness=1", "--set", "sft.per_pair=3", "--include", "below_target", "--plain")
+    assert digsite("export", "tiny", "--out", run, *stored).code == 0
+
+    def read_stored() -> tuple[int, int | None, list[str], set[bool]]:
+        config = orjson.loads((run / "tiny/latest/run.json").read_bytes())["config"]
+        views = orjson.loads((run / "tiny/latest/dataset/manifest.json").read_bytes())["views"].values()
+        gates, per_pair = config["gates"], config["sft"]["per_pair"]
+        return gates["naturalness"], per_pair, gates["include"], {how["plain"] for how in views}
+
+    for _ in range(2):
+        kept = digsite(*command)
+        assert kept.code == 0
+        assert 'digsite export stored are kept: gates.include=["below_target"], gates.naturalness=1, sft.' in kept.err
+        assert read_stored() == (1, 3, ["below_target"], {True})
+    assert digsite(*command, "--set", "gates.naturalness=2").code == 0
+    assert read_stored() == (2, None, [], {True})
+    assert digsite("export", "tiny", "--out", run, "--no-plain").code == 0
+    assert read_stored()[3] == {False}
+
+
+def test_an_unknown_reason_to_include_changes_nothing(digsite: Digsite, run: Path) -> None:
+    settings = (run / "tiny/latest/run.json").read_bytes()
+    refused = digsite("export", "tiny", "--out", run, "--include", "everything")
+    assert refused.code == 2
+    assert "no reason to --include 'everything'; known: " in refused.err
+    assert (run / "tiny/latest/run.json").read_bytes() == settings

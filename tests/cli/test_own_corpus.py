@@ -73,13 +73,17 @@ def test_skipped_files_are_named(digsite: Digsite, tmp_path: Path) -> None:
     notes.mkdir()
     for row in map(orjson.loads, TINY.read_bytes().splitlines()):
         (notes / f"{row['id'].replace('/', '-')}.txt").write_text(row["text"])
-    for name in ("a.pdf", "b.pdf", "c.csv"):
+    for name in ("a.odt", "b.odt", "c.csv"):
         (notes / name).touch()
     output = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
-    skipped = "2 .pdf skipped: convert them with docling or pdftotext; 1 .csv skipped: a table is a corpus of its own"
-    assert f"notes: {skipped}" in output.err
+    lines = [
+        "2 .odt files were left out: convert them to Markdown with pandoc",
+        "1 .csv file was left out: a table is a corpus of its own; name the file",
+    ]
+    assert all(f"notes: {line}\n" in output.err for line in lines)
+    skipped = "; ".join(lines)
     assert skipped in " ".join(digsite("corpus", "stats", notes).out.split())
-    assert digsite("corpus", "stats", notes, "--json").json["skipped"] == {".pdf": 2, ".csv": 1}
+    assert digsite("corpus", "stats", notes, "--json").json["skipped"] == {".odt": 2, ".csv": 1}
     assert skipped in (tmp_path / "out/notes/latest/report.html").read_text()
 
 
@@ -174,3 +178,36 @@ def test_texts_in_a_language_that_the_demo_model_cannot_read_end_the_run_early(
     assert "40 seeds gave 0 of 30 pairs; none gave a chain of hops. The demo model reads English" in output.err
     repeated = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out", "--json")
     assert (repeated.code, repeated.json["planned"], repeated.json["exhausted"]) == (3, 40, True)
+
+
+def test_a_mixed_folder_says_what_was_read_of_each_kind_and_names_broken_files(
+    digsite: Digsite, tmp_path: Path
+) -> None:
+    share = tmp_path / "share"
+    share.mkdir()
+    for number, row in enumerate(map(orjson.loads, TINY.read_bytes().splitlines())):
+        name = f"doc{number}.{'md' if number % 2 else 'ipynb'}"
+        page = f"# {row['title']}\n\n{row['text']}"
+        cells = {"cells": [{"cell_type": "markdown", "source": page}]}
+        (share / name).write_bytes(page.encode() if number % 2 else orjson.dumps(cells))
+    for name in ("Book.epub", "notes.ipynb"):
+        (share / name).write_text("x" * 100)
+    (share / "note.txt").write_text("The mill of Arden was built in 1702 by Heinrich Otto.")
+    output = digsite("generate", share, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
+    assert "share: files read: 21 notebook, 20 Markdown, 1 text\n" in output.err
+    assert "share: Book.epub: not a ZIP archive\n" in output.err
+    assert "share: 1 documents have no title of their own and are named by their file\n" in output.err
+    assert digsite("search", share, "who built the mill of Arden", "--json", "-k", "1").json[0]["title"] == "note"
+
+
+def test_stats_say_the_detected_language_and_what_the_corpus_carries(digsite: Digsite, tmp_path: Path) -> None:
+    rows = [
+        {key: value for key, value in orjson.loads(line).items() if key in {"id", "title", "text"}}
+        for line in TINY.read_bytes().splitlines()
+    ]
+    (tmp_path / "mine.jsonl").write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    output = " ".join(digsite("corpus", "stats", tmp_path / "mine.jsonl").out.split())
+    assert "language en (detected)" in output
+    assert "passages can start a question, which may give" in output
+    assert "operations: difference (" in output
+    assert digsite("corpus", "stats", tmp_path / "mine.jsonl", "--json").json["prospects"]["steps"]["1"] == 1

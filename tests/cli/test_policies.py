@@ -35,10 +35,16 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     assert [assessment["policy"] for assessment in read_rows(run, "qa")[0]["assessments"]] == ["", "weak"]
     files = {path.name: path.read_bytes() for path in (run / "dataset/qa").iterdir()}
 
-    later = ("remeasure", "tiny", "--policy", "weak", "--model", "embedded", *out)
+    later: tuple[str | Path, ...] = ("remeasure", "tiny", "--policy", "weak", "--model", "embedded", *out)
     output = digsite(*later, "--budget-seconds", "0.000001")
     assert (output.code, output.err.count("the same command continues")) == (3, 1)
     assert {path.name: path.read_bytes() for path in (run / "dataset/qa").iterdir()} == files
+    refused = digsite(*later, "--json")
+    assert (refused.code, refused.out) == (2, "")
+    assert "would remove rl_openrlhf, " in refused.err
+    assert "; what was measured is kept" in refused.err
+    assert read_rows(run, "rl_trl"), "a trainer may be reading them"
+    later = (*later, "--allow-removal")
     summary = digsite(*later, "--json").json
     assert (summary["policy"], summary["model"], summary["questions"], summary["solve_rate"]) == (
         "weak",
@@ -55,9 +61,20 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     # The run targets this policy, and questions that it always solves teach it nothing.
     assert {row["assessments"][-1]["model"] for row in read_rows(run, "qa")} == {"embedded"}
     assert not read_rows(run, "rl_trl")
-    export = ("export", "tiny", *out, "--for", "weak", "--set", "sft.select=all", "--set", 'sft.source=["policy"]')
+    export = (
+        "export",
+        "tiny",
+        *out,
+        "--allow-removal",
+        "--for",
+        "weak",
+        "--set",
+        "sft.select=all",
+        "--set",
+        'sft.source=["policy"]',
+    )
     messages = digsite(*export).err
-    assert "rl_* views: 0 questions: 0 that some rollouts of weak solved and some did not; left out: 4 that" in messages
+    assert "no rl_*: 4 that all solved; for RL: digsite generate CORPUS --for NAME --solve-rate 0.2-0.8" in messages
     assert "rl_trl (needs a question" in messages
     messages = digsite(*export, "--set", "gates.solve_rate=[0.1,1]").err
     assert {row["solve_rate"] for row in read_rows(run, "rl_trl")} == {1.0}
@@ -82,6 +99,7 @@ def test_pairs_that_a_policy_has_outgrown_are_replaced(digsite: Digsite, folder:
 
     # The run does not measure this policy, so every new pair would be dropped until no seed is left.
     assert digsite("remeasure", "tiny", "--policy", "other", "--model", "embedded", *out).code == 0
-    assert digsite("export", "tiny", "--for", "other", "--set", "gates.solve_rate=[0.0,0.9]", *out).code == 0
+    export = ("export", "tiny", "--for", "other", "--set", "gates.solve_rate=[0.0,0.9]", "--allow-removal")
+    assert digsite(*export, *out).code == 0
     output = digsite("resume", "tiny", "--no-flow", *out)
     assert (output.code, output.err.count("new pairs would not be measured for 'other'")) == (2, 1)

@@ -31,3 +31,20 @@ def test_a_few_shortcuts_need_no_advice(capsys: pytest.CaptureFixture[str]) -> N
     )  # fmt: skip
     say_shortfalls(result, build(), "wiki/a")
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "is_advised"), [("steps=2-4", True), ("steps=1-3", False), ("solve_rate=0.2-0.8", False)]
+)
+def test_fewer_steps_are_advised_only_if_that_is_possible(
+    target: str, is_advised: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = RunResult(
+        folder=Path("wiki/a"), planned=8, accepted=0, rejected=8, failed=0, reasons={"superficial": 8}, surplus=0,
+        dropped={}, complete=True, exhausted=True, missing={}, damaged=0,
+    )  # fmt: skip
+    for model in ([], ["models.default.provider=openai", "models.default.model=m"]):
+        say_shortfalls(result, build(sets=[target, *model]), "wiki/a")
+        message = capsys.readouterr().err
+        assert "--max-seeds" in message
+        assert ("fewer --steps" in message) is is_advised

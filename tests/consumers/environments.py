@@ -11,13 +11,14 @@ ROOT = Path(__file__).parents[2]
 HOME = Path(os.environ.get("DIGSITE_CONSUMERS", ROOT / ".consumers"))
 PACKAGES = {
     "trl": ["torch", "trl==1.16.0", "datasets", "pandas", "polars==2.1.0", "duckdb==2.0.0"],
-    "verl": ["torch", "verl==0.9.1"],
-    # The last with its own SearchTool. It keeps numpy below 2, which newer releases of pyarrow refuse.
-    "verl-search": ["torch", "verl==0.7.1", "pyarrow==21.0.0"],
+    "verl": ["torch", "verl==0.9.1", "cachetools", "fastapi", "uvicorn"],
     # Both are for pictures and sound, and their wheels break imports beside a CPU build of torch.
     "llamafactory": ["torch", "llamafactory==0.9.5", "--without torchvision torchaudio"],
     "verifiers": ["verifiers==0.4.0", "pyarrow"],
     "retrievers": ["torch", "sentence-transformers[train]==6.0.1", "beir==2.2.0"],
+    # Ragas 0.4.3 imports a module that langchain-community 0.4 no longer has.
+    "ragas": ["ragas==0.4.3", "langchain-community<0.4", "pyarrow", "datasets"],
+    "deepeval": ["deepeval==2.9.3", "pyarrow"],
     "flagembedding": ["torch", "transformers<5", "FlagEmbedding==1.4.2"],
     # Its dependencies are deepspeed, ray and vllm; what reads data needs none of them.
     "openrlhf": ["torch", "transformers", "datasets", "tqdm", "aiohttp", "--no-deps openrlhf==0.11.2"],

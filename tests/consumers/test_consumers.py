@@ -35,6 +35,8 @@ SCRIPTS = {
     "verifiers": ("verifiers", "with_verifiers.py"),
     "OpenRLHF": ("openrlhf", "with_openrlhf.py"),
     "sentence-transformers": ("retrievers", "with_sentence_transformers.py"),
+    "Ragas": ("ragas", "with_ragas.py"),
+    "DeepEval": ("deepeval", "with_deepeval.py"),
     "FlagEmbedding": ("flagembedding", "with_flagembedding.py"),
 }
 SPECIAL: list[Callable[..., Record]] = [listed, decided, twinned]
@@ -60,6 +62,15 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Beside it, of a model that thinks and was not sent its thoughts again.
     thoughtful = [example.record for example in sample_records("strip", parallel=True, words=True, records_=4)]
     export(thoughtful, folder.parent / "thinking", Selection(config=make_thinking_config("strip"), views=("sft",)))
+    # And of a model that had its tools in words.
+    in_words = CONFIG.model_dump(mode="json", exclude_defaults=True)
+    in_words["models"]["default"]["tools"] = "text"
+    views = ("sft", "rl_trl", "rl_verl_tool")
+    export(
+        [branched(n, "qwen") for n in range(9)],
+        folder.parent / "words",
+        Selection(config=build(values=in_words), views=views),
+    )
     return folder
 
 
@@ -96,4 +107,14 @@ def test_every_view_is_loaded_by_its_consumer_or_has_its_rules_as_code() -> None
     loaded = {view for view in base.names() if f'"{view}"' in scripts}
     ruled = {view for view in base.names() if (environments.ROOT / f"tests/exports/views/test_{view}.py").is_file()}
     assert loaded | ruled == set(base.names())
-    assert {"sft", "sft_sharegpt", "dpo", "kto", "rl_trl", "rl_verl_tool", "rl_openrlhf", "rl_verifiers"} <= loaded
+    assert {
+        "sft",
+        "sft_openrlhf",
+        "sft_sharegpt",
+        "dpo",
+        "kto",
+        "rl_trl",
+        "rl_verl_tool",
+        "rl_openrlhf",
+        "rl_verifiers",
+    } <= loaded

@@ -123,8 +123,11 @@ def special(view="rl_trl"):
     )
 
 
-def recipe(view="rl_trl"):
-    """Run the recipe for one step of this model. Its outputs have no call, so no server is needed."""
+def recipe(folder, view="rl_trl"):
+    """Run the recipe for one step of this model, and compare its prompts with the rows for SFT, token by token.
+
+    The outputs of the model have no call, so no server is needed.
+    """
     home = Path(__file__).parents[2] / "recipes/trl"
     code = (home / "grpo.py").read_text()
     for large, small in {
@@ -137,13 +140,30 @@ def recipe(view="rl_trl"):
     model(words).save_pretrained("tiny")
     words.save_pretrained("tiny")
     sys.path.insert(0, str(home))
-    sys.argv[1:] = [str(FOLDER), "tiny"]
+    sys.argv[1:] = [str(folder), "tiny"]
     names = {}
     exec(code, names)
-    assert names["trainer"].state.global_step == 1
-    report_check(view, "recipes/trl/grpo.py, run for one step with its environment of tools")
+    trainer = names["trainer"]
+    assert trainer.state.global_step == 1
+    trained = datasets.load_dataset(str(folder), "sft", split="train")
+    rows = {row["messages"][1]["content"]: row for row in trained}
+    pairs = [
+        (row, rows[row["prompt"][1]["content"]]) for row in trainer.train_dataset if row["prompt"][1]["content"] in rows
+    ]
+    assert len(pairs) > 5
+    trainer._batch_environments = [None]
+    for row, sft in pairs:
+        (ids,), *_ = trainer._tokenize_prompts([row["prompt"]])
+        first_turn = words.apply_chat_template(
+            sft["messages"][:2], tools=sft["tools"] or None, add_generation_prompt=True, tokenize=False
+        )
+        assert words.decode(ids) == first_turn
+        assert first_turn.count("You have these tools" if not sft["tools"] else "# Tools") == 1
+    in_words = "with tools in words, " * (not sft["tools"])
+    report_check(view, f"{in_words}recipes/trl/grpo.py, run for one step; its prompts have the tokens of `sft`")
 
 
 grpo("rl_trl")
 special("rl_trl")
-recipe("rl_trl")
+recipe(FOLDER)
+recipe(FOLDER.parent / "words")

@@ -1,5 +1,6 @@
 """Common Parquet readers read a view by its folder, and the files beside the rows work."""
 
+import json
 import os
 import subprocess
 import sys
@@ -117,15 +118,21 @@ def test_a_view_without_validation_rows_can_be_trained_on(tmp_path: Path, sides:
     """The card says so, and verl's recipe passes the training rows as validation file, which verl requires."""
     folder = tmp_path / "dataset"
     export([taught(n, side=side, model="qwen") for n, side in enumerate(sides)], folder, Selection(config=RunConfig()))
-    (tmp_path / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    # The trainer's settings are printed, and the tools are written.
+    (tmp_path / "python").write_text(f'#!/bin/sh\n[ "$1" = -m ] || exec {sys.executable} "$@"\nprintf "%s\\n" "$@"\n')
     (tmp_path / "python").chmod(0o755)
     command = ["sh", str(ROOT / "recipes/verl/train.sh"), str(folder), "model"]
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    tools = tmp_path / "tools.json"
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TOOLS": str(tools)}
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     options = dict(line.split("=", 1) for line in process.stdout.splitlines() if "=" in line)
     train, val = options["data.train_files"], options["data.val_files"]
     assert train == f"[{folder}/rl_verl_tool/train-00000-of-00001.parquet]"
     assert (folder / "code/reward.py").samefile(options["reward.custom_reward_function.path"])
+    assert options["actor_rollout_ref.rollout.multi_turn.tool_config_path"] == str(tools)
+    written = [tool["tool_schema"]["function"]["name"] for tool in json.loads(tools.read_text())["tools"]]
+    assert written == ["search", "open", "answer"]
+    assert (ROOT / options["actor_rollout_ref.rollout.agent.agent_loop_config_path"]).is_file()
     missing = "eval" not in sides
     assert val == (train if missing else train.replace("train-", "eval-"))
     assert (options.get("trainer.test_freq"), options.get("trainer.val_before_train")) == (

@@ -11,8 +11,9 @@ import zstandard
 
 from pipeline import corpus, registry
 from pipeline.corpus.readers.base import ReadLimits
+from pipeline.corpus.readers.folder import READERS
 from pipeline.errors import CorpusError, UsageError
-from tests.corpus.readers import test_lucene
+from tests.corpus.readers import made_documents, test_lucene
 
 TEXTS = {"a": "The mill of Arden was built in 1702.", "b": "The river Arden is long.", "c": "Nobody was there."}
 LINES = "".join(f'{{"id": "{key}", "title": "{key}", "text": "{text}"}}\n' for key, text in TEXTS.items())
@@ -86,20 +87,66 @@ def write_lucene(folder: Path) -> Path:
     return Path(f"lucene:{test_lucene.build_index(folder, '-storeRaw', rows=rows)}")
 
 
+def write_docx(folder: Path) -> Path:
+    pytest.importorskip("mammoth", reason="pip install 'digsite[office]'")
+    body = made_documents.paragraph("a", "Heading1") + made_documents.paragraph(TEXTS["a"])
+    return made_documents.write_docx(folder / "some.docx", body)
+
+
+def write_pptx(folder: Path) -> Path:
+    return made_documents.write_pptx(folder / "some.pptx", [("a", [TEXTS["a"]], "")])
+
+
+def write_epub(folder: Path) -> Path:
+    return made_documents.write_epub(folder / "some.epub", "a", {"1.xhtml": f"<p>{TEXTS['a']}</p>"})
+
+
+def write_pdf(folder: Path) -> Path:
+    pytest.importorskip("liteparse", reason="pip install 'digsite[pdf]'")
+    return made_documents.write_pdf(folder / "a.pdf", [("", TEXTS["a"])])
+
+
+def write_rst(folder: Path) -> Path:
+    pytest.importorskip("docutils", reason="pip install 'digsite[office]'")
+    path = folder / "some.rst"
+    path.write_text(f"a\n=\n\n{TEXTS['a']}\n")
+    return path
+
+
+def write_notebook(folder: Path) -> Path:
+    path = folder / "some.ipynb"
+    path.write_text('{"cells": [{"cell_type": "markdown", "source": ["# a\\n", "' + TEXTS["a"] + '"]}]}')
+    return path
+
+
+def write_xml(folder: Path) -> Path:
+    path = folder / "some.xml"
+    text = f"<title>a</title><para>{TEXTS['a']}</para>"
+    path.write_text(f"<article xmlns='http://docbook.org/ns/docbook'>{text}</article>")
+    return path
+
+
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "csv": write_csv,
+    "docx": write_docx,
+    "epub": write_epub,
     "folder": write_folder,
     "hf": write_hub_folder,
     "html": write_html,
+    "ipynb": write_notebook,
     "json": write_json,
     "jsonl": write_jsonl,
     "lucene": write_lucene,
     "markdown": write_markdown,
     "parquet": write_parquet,
+    "pdf": write_pdf,
+    "pptx": write_pptx,
+    "rst": write_rst,
     "text": write_text,
     "wikiextractor": write_wikiextractor,
+    "xml": write_xml,
 }
-SINGLE_DOCUMENT = ("html", "markdown", "text")
+SINGLE_DOCUMENT = READERS.keys()
 """Readers of files that are one document."""
 
 
@@ -139,5 +186,5 @@ def test_a_reader_keeps_to_its_limit_of_bytes(name: str, sample: Path) -> None:
 
 
 def test_an_unknown_reader_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="no reader .warc.; known: csv, folder, hf, html, json, jsonl"):
+    with pytest.raises(UsageError, match="no reader .warc.; known: csv, docx, epub, folder, hf, html, ipynb, json"):
         registry.load("readers", "warc")

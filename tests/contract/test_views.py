@@ -29,8 +29,9 @@ def view(request):
 
 def test_the_folder_holds_the_promised_views():
     promised = (
-        "adp critic dpo dpo_steps kto planner qa records reranker retriever retriever_triplets rl_openrlhf "
-        "rl_search_r1 rl_trl rl_verifiers rl_verl_tool robust_pairs sft sft_masked sft_sharegpt steps"
+        "adp critic dpo dpo_steps eval_deepeval eval_ragas kto planner qa records reranker retriever "
+        "retriever_triplets rl_openrlhf rl_search_r1 rl_trl rl_verifiers rl_verl_tool robust_pairs sft sft_masked "
+        "sft_sharegpt steps"
     )
     assert set(base.names()) >= set(promised.split())
 

@@ -12,7 +12,7 @@ from pipeline import corpus
 from pipeline.corpus import Corpus, contents
 from pipeline.corpus.documents import document_of
 from pipeline.corpus.manifest import Fields
-from pipeline.corpus.readers.base import Row
+from pipeline.corpus.readers.base import NAMED_BY_FILE, Row
 from pipeline.errors import CorpusError
 from pipeline.retrieval.passage_texts import search_r1
 from pipeline.types import Document
@@ -100,7 +100,7 @@ def test_a_file_that_is_one_document_has_its_name_for_an_id(tmp_path: Path) -> N
     (tmp_path / "mill.txt").write_text(TEXT)
     for path in (tmp_path, tmp_path / "mill.txt"):
         loaded = corpus.load(corpus.resolve(str(path)))
-        assert (loaded.documents[0].id, loaded.counts.notes) == ("mill.txt", {})
+        assert (loaded.documents[0].id, loaded.counts.notes) == ("mill.txt", {NAMED_BY_FILE: 1})
 
 
 @pytest.mark.parametrize(

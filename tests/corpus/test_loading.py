@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import corpus
-from pipeline.corpus import Corpus, Manifest, manifest
+from pipeline.corpus import Corpus, Manifest, manifest, progress_log
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError
 from pipeline.types import Document
@@ -239,3 +239,14 @@ def test_any_lines_give_consistent_counts_or_a_one_line_error(
         assert c.read == c.bad + c.empty + c.oversized + c.duplicate + c.kept
         documents = {d.id: d for d in loaded.documents}
         assert all(documents[p.document_id].stored[p.start : p.end] == p.text for p in loaded.passages)
+
+
+def test_progress_is_logged_while_files_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(progress_log, "_SECONDS", 0)
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text(f"The mill of Arden was number {number}.")
+    with caplog.at_level("INFO", progress_log.NAME):
+        corpus.load(corpus.resolve(str(tmp_path)))
+    assert [message.rpartition(" ")[2] for message in caplog.messages if "documents read" in message] == ["0", "1", "2"]

@@ -38,7 +38,7 @@ def test_a_missing_file_is_named(path: str) -> None:
 
 
 def test_an_unreadable_kind_of_file_lists_the_readable_kinds(tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
+    path = tmp_path / "a.odt"
     path.touch()
     with pytest.raises(CorpusError, match=r"give a \.jsonl, .*\.parquet file, a folder"):
         manifest.resolve(str(path))

@@ -134,8 +134,8 @@ def test_a_file_of_a_folder_that_comes_or_goes_is_a_change(tmp_path: Path) -> No
     manifest = corpus.resolve(str(folder))
     assert corpus.load(manifest, tmp_path).counts.kept == 1
     (folder / "b.txt").write_text("The weir of Arden was built in 1703.")
-    (folder / "c.pdf").touch()
-    assert corpus.load(manifest, tmp_path).counts.skipped == {".pdf": 1}
+    (folder / "c.odt").touch()
+    assert corpus.load(manifest, tmp_path).counts.skipped == {".odt": 1}
     (folder / "a.txt").unlink()
     assert [document.id for document in corpus.load(manifest, tmp_path).documents] == ["b.txt"]
 

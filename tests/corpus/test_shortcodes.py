@@ -148,12 +148,12 @@ def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
     (tmp_path / "b.mdx").write_text(
         "---\ntitle: B\n---\nimport X from 'x'\n\n<X>\n\nThe weir was built in 1703.\n\n</X>\n"
     )
-    (tmp_path / "c.rst").write_text("C\n=\n\nThe bridge was built in 1704.\n")
+    (tmp_path / "c.adoc").write_text("= C\n\nThe bridge was built in 1704.\n")
     loaded = corpus.load(corpus.resolve(str(tmp_path)))
     assert [(d.title, d.text) for d in loaded.documents] == [
         ("A", "The mill was built in 1702."), ("B", "The weir was built in 1703."),
     ]  # fmt: skip
-    assert loaded.counts.skipped == {".rst": 1}
+    assert loaded.counts.skipped == {".adoc": 1}
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_changed_missing_or_unfinished_data_set_is_refused(folder, tmp_path):
     shard.write_bytes(shard.read_bytes() + b"x")
     with pytest.raises(UsageError, match="not as it was exported"):
         hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
-    export([], folder, Selection(config=REAL))
+    export([], folder, Selection(config=REAL, allow_removal=True))
     with pytest.raises(UsageError, match="no row"):
         hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
 

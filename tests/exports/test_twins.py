@@ -76,7 +76,7 @@ def test_a_twin_is_on_the_side_of_its_pair(tmp_path: Path) -> None:
 def test_every_view_takes_twins_except_those_that_exclude_them(views: dict[str, list[dict[str, Any]]]) -> None:
     twins = {twin_key(twinned(n).key) for n in (1, 3)}
     without = {"planner", "records", "synthetic", "robust_pairs", "dpo_steps"}
-    without |= {"retriever", "retriever_triplets", "reranker"}
+    without |= {"retriever", "retriever_triplets", "reranker", "eval_deepeval", "eval_ragas"}
     for name, rows in views.items():
         assert (twins <= set(map(get_identity, rows))) is (name not in without), name
     keys = {record.key for record in map(records.record, views["records"]) if record.twin}
@@ -116,10 +116,12 @@ def test_reinforcement_learning_takes_every_verified_twin(tmp_path: Path) -> Non
 
 def test_prompts_mention_not_found_in_all_rows_or_in_none() -> None:
     for record in (derive_twin(twinned(1)), accepted(2)):
-        for name in ("rl_openrlhf", "rl_search_r1", "rl_verl_tool"):
-            for config, is_told in ((CONFIG, True), (RunConfig(), False)):
+        for config, is_told in ((CONFIG, True), (RunConfig(), False)):
+            (row,) = rl_search_r1.rows(record, environment(config))
+            assert ("the answer is: not found" in row["prompt"][-1]["content"]) is is_told
+            for name in ("rl_openrlhf", "rl_trl", "rl_verl_tool"):
                 (row,) = base.load(name).rows(record, environment(config))
-                assert ("the answer is: not found" in row["prompt"][-1]["content"]) is is_told
+                assert "answer `not found`" in row["prompt"][0]["content"]
     (row,) = rl_search_r1.rows(derive_twin(twinned(1)), environment(CONFIG))
     assert rl_search_r1.score(row["prompt"][0]["content"], [NOT_FOUND]) == 0, "a response without an answer scores 0"
 

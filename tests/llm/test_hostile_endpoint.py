@@ -83,6 +83,21 @@ async def test_a_moderation_403_ends_only_its_own_request(caplog: pytest.LogCapt
     assert KEY not in caplog.text
 
 
+async def test_a_403_to_one_request_is_not_the_keys_fault_if_the_probe_is_refused_too() -> None:
+    """A server may take only requests that it knows, as the demo model does."""
+
+    def script(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
+        if "Say yes." in orjson.dumps(body).decode():
+            return Reply(400, b'{"error": {"message": "no rules for this"}}')
+        return Reply(403) if "bad" in str(body["messages"]) else GOOD
+
+    async with FaultyServer(script=script) as server:
+        model = make_client(server.url)
+        await model.complete(REQUEST)
+        with pytest.raises(RequestRefused):
+            await model.complete(BAD)
+
+
 @pytest.mark.parametrize("before", [0, 3])
 async def test_403_to_every_request_is_the_keys_fault(before: int) -> None:
     async with FaultyServer(script=lambda number, body: GOOD if number < before else Reply(403)) as server:

@@ -16,8 +16,9 @@ from pipeline.context import RunContext
 from pipeline.distractors.encounters import arms, contrasts
 from pipeline.exports.views import robust_pairs
 from pipeline.llm.base import Request
-from pipeline.loop.episode import enrich, run_seed
+from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST_SAMPLE
+from pipeline.loop.stages import run_stages
 from pipeline.store.arrow import table
 from pipeline.types import Message, Record, Status
 from tests.distractors.test_accepted_pair import EDITION
@@ -86,7 +87,7 @@ def test_what_is_missing_is_made_up_and_nothing_else(record: Record) -> None:
     torn = record.model_copy(update={"measurements": record.measurements[:3], "missing": ("policies",)})
     model = ScriptedLLM(Misled())
     context = RunContext(make_config(*ON, "distractors.policies=true"), model, SHELF, LINEAGE)
-    completed = asyncio.run(enrich(torn, context))
+    completed = asyncio.run(run_stages(torn, context))
     assert completed == record
     assert {request.model for request in model.requests} == {"large"}
 

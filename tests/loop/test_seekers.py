@@ -12,7 +12,7 @@ from tests.loop.cast import PATHS, Cast, call, run
 
 ON = "difficulty.adversarial=true"
 ALL = "difficulty.seekers=['end','clues','guess','free']"
-ENDS = {"end": "Begin at the end", "clues": "several clues", "guess": "Guess what", "free": "Choose the way"}
+ENDS = {"end": "begin at the end", "clues": "several clues", "guess": "guess what kind", "free": "Choose the way"}
 
 
 class Seeking(Cast):

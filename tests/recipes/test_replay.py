@@ -1,7 +1,7 @@
 """Exported trajectories replayed through each consumer's tool against the live server give the same observations.
 
 The quick tests use the recipe for TRL, which is plain Python, and the rules of Search-R1's client, which is on no
-package index. `make test-consumers` replays a hundred trajectories through verl's own classes in their environments.
+package index. `make test-consumers` replays a hundred trajectories through verl's own classes in its environment.
 """
 
 import inspect
@@ -18,7 +18,7 @@ import pytest
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
-from pipeline.corpus import Corpus, load, resolve
+from pipeline.corpus import Corpus
 from pipeline.store.files import write_json
 from pipeline.types import Passage, Trajectory
 from tests.consumers import environments
@@ -53,10 +53,18 @@ def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
     replays = list(map(observed_calls, load_trajectories(quick)))
     assert len(replays) >= 12
     assert {name for replay in replays for name, _ in replay.calls} <= {"search", "open"}
+    offered = environment.of(quick / "tiny/latest/dataset")
     for replay in replays:
-        tools = environment.Digsite()
-        tools.reset(prompt="...", golden_answers=[])
-        assert [getattr(tools, name)(**json.loads(text)) for name, text in replay.calls] == replay.observed
+        tools = _begin(offered, prompt="...", golden_answers=[])
+        assert [tools[name](**json.loads(text)) for name, text in replay.calls] == replay.observed
+
+
+def _begin(offered: Any, **row: Any) -> dict[str, Any]:
+    """Begin a trajectory, and return its tools by name, as TRL finds them."""
+    trajectory = offered()
+    trajectory.reset(**row)
+    members = inspect.getmembers(offered, inspect.isfunction)
+    return {function.__name__: getattr(trajectory, name) for name, function in members}
 
 
 def test_the_recipes_have_the_tools_of_the_data_sets_environment(
@@ -69,24 +77,23 @@ def test_the_recipes_have_the_tools_of_the_data_sets_environment(
         offered_environment = environment(build(sets=["retrieval.retriever=bm25", *sets]))
         write_json(tmp_path / "environment.json", offered_environment.model_dump(mode="json"))
         offered = recipe.of(tmp_path)
+        tools = _begin(offered)
         for tool in offered_environment.tools:
-            parameters = inspect.signature(getattr(offered, tool.name)).parameters
-            assert [name for name in parameters if name != "self"] == list(tool.parameters["properties"])
-        assert hasattr(offered, "find") == bool(sets)
+            assert list(inspect.signature(tools[tool.name]).parameters) == list(tool.parameters["properties"])
+        assert ("find" in tools) == bool(sets)
         command = [sys.executable, str(ROOT / "recipes/verl/write_tools.py"), str(tmp_path)]
         written = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["tools"]
         assert [tool["tool_schema"]["function"] for tool in written] == [
-            tool.model_dump() for tool in offered_environment.tools[:-1]
+            tool.model_dump() for tool in offered_environment.tools
         ]
     where = ["--retriever", "bm25", "--environment", str(tmp_path / "environment.json"), "--out", str(tmp_path)]
     with serving("serve", "tiny", *where) as (_, url):
         monkeypatch.setattr(recipe, "ADDRESS", url.removesuffix("/retrieve"))
-        tools: Any = offered()
-        tools.reset()
-        passage_id = tools.search("Kessel Bridge").split("[")[1].split("]")[0]
-        assert "steel arch" in tools.find(passage_id, "steel arch")
-        assert tools.open(passage_id, 1).endswith(" of the document.")
-        assert tools.open(passage_id, 99).startswith("Error: The document has ")
+        tools = _begin(offered)
+        passage_id = tools["search"](query="Kessel Bridge").split("[")[1].split("]")[0]
+        assert "steel arch" in tools["find"](passage_id=passage_id, words="steel arch")
+        assert tools["open"](passage_id=passage_id, position=1).endswith(" of the document.")
+        assert tools["open"](passage_id=passage_id, position=99).startswith("Error: The document has ")
 
 
 @pytest.mark.parametrize("arguments", [None, [], "bridge", 5, {"query": "\udfff"}, {"query": None}])
@@ -162,9 +169,10 @@ def wikigenerate_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple
         yield out, url.removesuffix("/retrieve")
 
 
-def _tools(name: str, address: str, folder: Path) -> Path:
-    path = folder / name
-    path.write_text((ROOT / "recipes" / "verl" / name).read_text().replace("http://127.0.0.1:8000", address))
+def _write_tools(dataset: Path, address: str, path: Path) -> Path:
+    command = [sys.executable, str(ROOT / "recipes/verl/write_tools.py"), str(dataset)]
+    environment = {**os.environ, "DIGSITE_ADDRESS": address}
+    path.write_text(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
     return path
 
 
@@ -176,22 +184,8 @@ def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
     replays = list(map(observed_calls, load_trajectories(out)))[:HUNDRED]
     assert len(replays) == HUNDRED
     calls = [replay.calls for replay in replays]
-    answers = _run_consumer("verl", "with_digsite_tool.py", _tools("tools.yaml", address, tmp_path), calls)
+    tools = _write_tools(out / "wiki/latest/dataset", address, tmp_path / "tools.json")
+    answers = _run_consumer("verl", "with_digsite_tool.py", tools, calls)
     assert answers == [replay.observed for replay in replays]
     done = f"{HUNDRED} trajectories replayed through its tool registry and recipes/verl/digsite_tool.py: the same bytes"
     record_checks("verl, replays", [{"version": "0.9.1", "view": "rl_verl_tool", "check": done}])
-
-
-@pytest.mark.network
-def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(wiki_run: tuple[Path, str], tmp_path: Path) -> None:
-    out, address = wiki_run
-    searches = _searches(load_trajectories(out)[:HUNDRED], load(resolve("wiki")))
-    queries = [query for query, _ in searches]
-    answers = _run_consumer(
-        "verl-search", "with_search_tool.py", _tools("search_tool.yaml", address, tmp_path), queries
-    )
-    for text, (_, passages) in zip(answers, searches, strict=True):
-        blocks = [f"Doc {n} (Title: {title})\n{body}" for n, (title, body) in enumerate(map(_split_title, passages), 1)]
-        assert json.loads(text) == {"result": "\n\n".join(blocks)}
-    done = f"{HUNDRED} trajectories replayed through its own SearchTool: the same passages"
-    record_checks("verl SearchTool, replays", [{"version": "0.7.1", "view": "rl_verl_tool", "check": done}])

@@ -49,7 +49,8 @@ def _writes(call: ast.Call, handles: set[str]) -> bool:
     if last == "open":
         return _opens_for_writing(call, name)
     if last == "fdopen":
-        return True
+        # A copy of standard output is no file.
+        return ast.unparse(call.args[0]) != "os.dup(sys.stdout.fileno())"
     if name == "os.write":
         # To a terminal, from a signal handler.
         return ast.unparse(call.args[0]) not in ("1", "2")

@@ -129,6 +129,7 @@ def test_runtime_settings_may_change(run_folder: Path, tmp_path: Path) -> None:
         "workers": 3,
         "resources": {"gpu": 1.0},
         "same_error_seeds": 3,
+        "allow_removal": True,
     } | changes
     assert set(changes) == set(Runtime.model_fields)
     for name, value in changes.items():

@@ -8,20 +8,19 @@ from functools import cache
 from pathlib import Path
 
 from pipeline import registry
-from pipeline.corpus.readers import wikiextractor
+from pipeline.corpus.readers import folder, wikiextractor
 from pipeline.corpus.readers.base import PACKED, Reader, ReadLimits, Row, chunks, of_shards
-from pipeline.corpus.readers.folder import ENDINGS
 from pipeline.corpus.unreadable_files import NOTES, count_unread, in_words
 from pipeline.corpus.walking import printable, walk
 from pipeline.errors import CorpusError
 
 TAKEN = (
     "a .jsonl, .ndjson, .json, .csv or .tsv file (also .gz, .bz2, .zst, .xz), a .parquet file, a folder of one of "
-    "these kinds or of WikiExtractor's, a .txt, .md, .mdx or .html file, a folder of such texts, hf:ORG/NAME, "
-    "or lucene:PATH"
+    "these kinds or of WikiExtractor's, a document (.txt, .md, .mdx, .rst, .html, .pdf, .docx, .pptx, .epub, .ipynb, "
+    ".xml in JATS or DocBook), a folder of documents, hf:ORG/NAME, or lucene:PATH"
 )
 """A description of the possible sources of a corpus."""
-TEXTS = ("folder", "html", "markdown", "text")
+TEXTS = ("folder", *folder.READERS)
 """Readers of files that are one document each, without named fields."""
 _NEARLY_ALL = 0.9
 _HEAD = 1 << 16
@@ -39,9 +38,9 @@ def for_path(path: Path) -> str:
         return reader
     kinds: dict[str, list[Path]] = {}
     for number, file in enumerate(walk(path)):
-        # Skip the card beside the shards of a data set.
-        name = "folder" if file.suffix.lower() in ENDINGS else kind_of(file)
-        if name not in {"", "html"} and file.stem.lower() not in NOTES:
+        name = "folder" if folder.is_read(file) else kind_of(file)
+        # Skip the card beside the shards of a data set, and documents for whose kind a package is missing.
+        if name not in {"", *folder.READERS} and file.stem.lower() not in NOTES:
             kinds.setdefault(name, []).append(file)
         if number >= _LOOKED_AT and len(kinds) > 1:  # the user may have named their home folder
             break
@@ -103,9 +102,7 @@ def count_skipped(name: str, path: Path) -> dict[str, int]:
     """Count the files of a folder that the reader does not read, by suffix; none if the source is not a folder."""
     if not path.is_dir() or not (name in {"folder", "wikiextractor"} or registry.load("readers", name).SUFFIXES):
         return {}
-    return count_unread(
-        path, lambda file: file.suffix.lower() in ENDINGS if name == "folder" else kind_of(file) == name
-    )
+    return count_unread(path, folder.is_read if name == "folder" else lambda file: kind_of(file) == name)
 
 
 def rows(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:

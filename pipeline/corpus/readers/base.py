@@ -12,13 +12,17 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple, Protocol
 
 from backports import zstd
 from backports.zstd import DecompressionParameter, ZstdError
 from pydantic import Field
 
+from pipeline import registry
 from pipeline.errors import CorpusError, reason
 from pipeline.types import Data
 
@@ -152,6 +156,9 @@ _NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")
 """The suffix that Notion adds to the name of an exported page."""
 
 
+NAMED_BY_FILE = "documents have no title of their own and are named by their file"
+
+
 class TooMuchMarkup(Exception):
     """A document whose markup would take its parser minutes.
 
@@ -168,6 +175,10 @@ class Row(NamedTuple):
     error: str = ""
     note: str = ""
     """A remark on a row that was read, such as `rows span several lines`; shown with the number of such rows."""
+    kind: str = ""
+    """The kind of the file, where a file is a document; only in its first row if it has several."""
+    pages: Mapping[str, int] = MappingProxyType({})
+    """Remarks about pages of the file that were left out, with their numbers."""
 
 
 def document_row(
@@ -196,7 +207,7 @@ def document_row(
             data = stream.read(LONGEST + 1)
         if len(data) > LONGEST:
             return Row(path.name, path.name, {}, f"longer than {LONGEST >> 20} MiB")
-        source = data.decode(encoding(data) or "utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        source = decode(data, encoding(data))
     except OSError as error:
         return Row(path.name, path.name, {}, f"cannot be read: {error}")
     except UnicodeDecodeError as error:
@@ -205,9 +216,35 @@ def document_row(
         title, text, links = ("", source, []) if longest is not None and len(source) > longest else parse(source)
     except TooMuchMarkup as error:
         return Row(path.name, path.name, {}, str(error))
-    file_title = _NOTION_ID.sub("", path.stem).replace("_", " ")
-    values = {"id": path.name, "title": title or file_title, "text": text}
-    return Row(path.name, path.name, values | ({"links": links} if links else {}))
+    values = {"id": path.name, "title": title or file_title(path), "text": text}
+    return Row(path.name, path.name, values | ({"links": links} if links else {}), note="" if title else NAMED_BY_FILE)
+
+
+def file_title(path: Path) -> str:
+    return _NOTION_ID.sub("", path.stem).replace("_", " ")
+
+
+def decode(data: bytes, encoding: str = "") -> str:
+    """Return the text of a file with plain line ends. The encoding is that of its byte-order mark or UTF-8 by default.
+
+    Raises:
+        UnicodeDecodeError: if the bytes are in another encoding.
+    """
+    text = data.decode(encoding or marked_encoding(data) or "utf-8-sig")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse_alone(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
+    """Yield the rows of one file, which a parser process reads. `name` is its reader.
+
+    Raises:
+        CorpusError: if the packages of the reader are not installed.
+    """
+    from pipeline.corpus.parser_process import ParserProcess  # it imports this module
+
+    require_installed(path, registry.load("readers", name))
+    with ParserProcess() as parser:
+        yield from parser.rows(name, path, limits)
 
 
 class Reader(Protocol):
@@ -217,6 +254,22 @@ class Reader(Protocol):
     def read(self, path: Path, limits: ReadLimits) -> Iterator[Row]:
         """Yield all rows of `path`, in order, without keeping them. Raises CorpusError if it cannot read on."""
         ...
+
+
+def is_installed(reader: Any) -> bool:
+    """Return whether the package that a reader needs is installed. Most readers need none."""
+    return not hasattr(reader, "MODULE") or find_spec(reader.MODULE) is not None
+
+
+def library_version(reader: Any) -> str:
+    """Return the version of the package that a reader needs; empty if it needs none or has none."""
+    return version(reader.PACKAGE) if hasattr(reader, "MODULE") and is_installed(reader) else ""
+
+
+def require_installed(path: Path, reader: Any) -> None:
+    """Raise CorpusError, with what to install, if a reader's package is missing."""
+    if not is_installed(reader):
+        raise CorpusError(f"{path}: to read {reader.KIND} files: pip install 'digsite[{reader.EXTRA}]'")
 
 
 def size(value: Any) -> int:

@@ -1,41 +1,62 @@
-"""A folder of texts, at any depth. Each file is a document whose id is its path inside the folder.
+"""A folder of documents, at any depth. Each file is a document whose id is its path inside the folder.
 
 Symbolic links out of the folder are not followed.
 """
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
-from pipeline.corpus.readers import html, markdown, text
-from pipeline.corpus.readers.base import ReadBytes, Reader, ReadLimits, Row
+from pipeline.corpus.readers import docx, epub, html, ipynb, markdown, pdf, pptx, rst, text, xml
+from pipeline.corpus.readers.base import ReadBytes, ReadLimits, Row, is_installed, size
 from pipeline.corpus.unreadable_files import count_unread, in_words
-from pipeline.corpus.walking import files, printable
+from pipeline.corpus.walking import printable, walk
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = ()
-_READERS: tuple[Reader, ...] = (text, markdown, *([html] if find_spec("trafilatura") else []))
-_BY_ENDING = {ending: reader for reader in _READERS for ending in reader.SUFFIXES}
+READERS: dict[str, ModuleType] = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (docx, epub, html, ipynb, markdown, pdf, pptx, rst, text, xml)
+}
+"""The readers of files that are one document each, by name."""
+_BY_ENDING = {ending: name for name, reader in READERS.items() if is_installed(reader) for ending in reader.SUFFIXES}
 ENDINGS = tuple(_BY_ENDING)
 
 
+def is_read(file: Path) -> bool:
+    name = _BY_ENDING.get(file.suffix.lower())
+    return name is not None and getattr(READERS[name], "recognises", bool)(file)
+
+
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    root, size, file = path.resolve(), ReadBytes(path, limits), None
-    for file in files(path, ENDINGS):
-        inside = file.relative_to(path).as_posix()
-        name = printable(inside)
-        if name != inside:
-            yield Row(name, name, {}, "its name is not UTF-8; rename it")
-            continue
-        if not file.is_file():
-            yield Row(name, name, {}, "no file that can be read: a broken link, a loop of links, a pipe or a device")
-            continue
-        if not file.resolve().is_relative_to(root):
-            yield Row(name, name, {}, "a link that leads out of the folder")
-            continue
-        size.add(file.stat().st_size)
-        for row in _BY_ENDING[file.suffix.lower()].read(file, limits):
-            yield Row(name, name, {**row.values, "id": name} if row.values else {}, row.error)
+    from pipeline.corpus.parser_process import ParserProcess  # it imports this package
+
+    root, size_read, file = path.resolve(), ReadBytes(path, limits), None
+    with ParserProcess() as parser:
+        for file in filter(is_read, walk(path)):
+            inside = file.relative_to(path).as_posix()
+            name = printable(inside)
+            if error := "its name is not UTF-8; rename it" if name != inside else _refuse_file(file, root):
+                yield Row(name, name, {}, error)
+                continue
+            reader = _BY_ENDING[file.suffix.lower()]
+            is_parsed = hasattr(READERS[reader], "parse_file")
+            # The pictures in a PDF or a Word file are not read.
+            size_read.add(0 if is_parsed else file.stat().st_size)
+            rows = parser.rows(reader, file, limits) if is_parsed else READERS[reader].read(file, limits)
+            for row in rows:
+                size_read.add(size(row.values.get("text")) if is_parsed else 0)
+                key = name + row.key.removeprefix(file.name)
+                values = {**row.values, "id": key} if row.values else {}
+                kind = row.kind if is_parsed or row.error else READERS[reader].KIND
+                yield row._replace(place=name, key=key, values=values, kind=kind)
     if file is None:
-        skipped = in_words(count_unread(path, lambda path: path.suffix.lower() in ENDINGS))
+        skipped = in_words(count_unread(path, is_read))
         raise CorpusError(f"{path}: nothing in it that can be read{f' ({skipped})' if skipped else ''}")
+
+
+def _refuse_file(file: Path, root: Path) -> str:
+    """Return why a file cannot be read, or an empty string."""
+    if not file.is_file():
+        return "no file that can be read: a broken link, a loop of links, a pipe or a device"
+    return "" if file.resolve().is_relative_to(root) else "a link that leads out of the folder"

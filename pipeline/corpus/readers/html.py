@@ -10,17 +10,26 @@ ends are removed first.
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pipeline.corpus.document_blocks import WRAPPED_HAN
 from pipeline.corpus.readers import markdown
-from pipeline.corpus.readers.base import ReadLimits, Row, TooMuchMarkup, document_row, marked_encoding
-from pipeline.errors import CorpusError
+from pipeline.corpus.readers.base import (
+    ReadLimits,
+    Row,
+    TooMuchMarkup,
+    document_row,
+    marked_encoding,
+    require_installed,
+)
 
 SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
+KIND, EXTRA = "HTML", "html"
+MODULE = PACKAGE = "trafilatura"
 _HEAD = 4096
 """The first bytes, in which a page declares its encoding."""
 _DECLARED = re.compile(
@@ -30,6 +39,7 @@ _DECLARED = re.compile(
 _LINK, _PARAMETER, _PAGE = "ac:link", "ac:parameter", "ri:content-title"
 _ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?|'[^']*+'?|[^\s>]*+))?+"""
 _TAG = re.compile(f"<[A-Za-z][^\\s/>]*+((?:{_ATTRIBUTE})*+)")
+_WRAPPED = re.compile(r"(?<![ \t\r])[ \t\r]*+\n\s*+")
 _ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
 _MOST_WORK = 50_000
 """The most tags of a page, which take seconds to parse. The parser compares each attribute of a tag with all others, so
@@ -40,8 +50,7 @@ minutes."""
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    if find_spec("trafilatura") is None:
-        raise CorpusError(f"{path}: to read HTML, pip install 'digsite[html]'")
+    require_installed(path, sys.modules[__name__])
     yield document_row(path, limits, _document, longest=_MARKUP * limits.doc_chars, encoding=_encoding)
 
 
@@ -120,6 +129,10 @@ def _unwrap(page: Any) -> None:
         block.tag = "code" if "\n" in block.text else "pre"
     for element in page.iter():
         if element.text and element not in blocks:
-            element.text = markdown.join_lines(element.text)
+            element.text = _join_lines(element.text)
         if element.tail:
-            element.tail = markdown.join_lines(element.tail)
+            element.tail = _join_lines(element.tail)
+
+
+def _join_lines(text: str) -> str:
+    return _WRAPPED.sub(" ", WRAPPED_HAN.sub("", text))

@@ -6,6 +6,7 @@ from pathlib import Path
 from pipeline.corpus.readers.base import ReadLimits, Row, document_row
 
 SUFFIXES: tuple[str, ...] = (".txt",)
+KIND = "text"
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:

@@ -58,6 +58,8 @@ class Contents(Data):
     included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """By reason of `--include`, the views that hold the added rows."""
     rewards: RewardQuestions = RewardQuestions()
+    has_rl: bool = True
+    """Whether an `rl_*` view has a row."""
     unwritten: dict[str, str] = Field(default_factory=dict)
     """The requested views that were not written, each with the reason."""
     plain: tuple[str, ...] = ()

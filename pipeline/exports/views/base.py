@@ -2,22 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
 from pipeline import registry
 from pipeline.agents.environment_file import Environment
-from pipeline.config.exports import GateConfig
+from pipeline.config.exports import GateConfig, Include
 from pipeline.exports import question_columns
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
-from pipeline.types import AnswerType, Message, PolicyMeasurement, Record, Status, curriculum
+from pipeline.types import AnswerType, Draft, Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
-INCLUDES = ("below_target", "below_range", "beyond_solver")
-"""Reasons that `include` accepts: confirmed pairs below their target, and pairs that only a solver of
-`digsite remeasure` solved."""
+INCLUDES: tuple[str, ...] = get_args(Include)
 Rows = Iterator[dict[str, Any]]
 
 PROVENANCE: dict[str, Any] = {
@@ -82,18 +80,6 @@ def load(name: str) -> View:
 def exceeds_licence(view: View, redistribute: str) -> bool:
     order = ("ids", "spans", "full")
     return redistribute in order and order.index(view.options.corpus_text) > order.index(redistribute)
-
-
-NO_ANSWER = "If you have searched in several ways and nothing states the answer, the answer is: not found. "
-
-
-def task_prompt(text: str, environment: Environment) -> str:
-    """Return a prompt that ends in "Question: ".
-
-    If there are questions without an answer, every prompt says what to answer to them: a prompt must not reveal which
-    questions they are.
-    """
-    return f"{text.removesuffix('Question: ')}{NO_ANSWER}Question: " if environment.unanswerable else text
 
 
 SOLVED = ViewOptions(needs="a solved rollout that [sft] takes")
@@ -161,10 +147,19 @@ def provenance(
     }
 
 
-def rl_row(record: Record, environment: Environment, prompt: Mapping[str, str]) -> dict[str, Any]:
-    """Return the column `prompt`, whose texts are given by role, and the columns of RL."""
+def rl_first_turn(draft: Draft, record: Record, environment: Environment) -> dict[str, Any]:
+    """Return the column `prompt`, which is the first turn of `sft`, and the columns of RL."""
+    return rl_row(record, environment, environment.first_turn(draft.question), environment.offered)
+
+
+def rl_row(record: Record, environment: Environment, prompt: Mapping[str, str], tools: str = "") -> dict[str, Any]:
+    """Return the column `prompt`, whose texts are given by role, and the columns of RL.
+
+    Args:
+        tools: what the trainer tokenises beside the prompt.
+    """
     messages = [{"role": role, "content": text} for role, text in prompt.items()]
-    return {"prompt": messages, **rl_columns(record, environment, prompt.values())}
+    return {"prompt": messages, **rl_columns(record, environment, [*prompt.values(), tools])}
 
 
 def rl_columns(record: Record, environment: Environment, texts: Iterable[str]) -> dict[str, Any]:

@@ -20,8 +20,11 @@ SCHEMA = columns(question=str, answer=str, info=str)
 def rows(record: Record, environment: Environment) -> Rows:
     golds = find_golds(record)
     if record.draft and golds:
-        question, system = record.draft.question, environment.system
-        info = {"golden_answers": golds, "system": system, **rl_columns(record, environment, [system, question])}
+        system, question = environment.first_turn(record.draft.question).values()
+        texts = [system, question, environment.offered]
+        tools = orjson.Fragment(environment.offered)
+        columns_of_rl = rl_columns(record, environment, texts)
+        info = {"golden_answers": golds, "system": system, "tools": tools, **columns_of_rl}
         yield {"question": question, "answer": record.draft.answer, "info": orjson.dumps(info).decode()}
 
 

@@ -68,27 +68,29 @@ def test_a_folder_beyond_the_limit_or_without_texts_is_refused(path: Path, tmp_p
 
 def test_a_folder_of_unread_files_names_them_instead_of_being_called_empty(tmp_path: Path) -> None:
     (tmp_path / "0.csv").touch()
-    with pytest.raises(CorpusError, match=r"nothing in it that can be read \(1 \.csv skipped: a table is"):
+    with pytest.raises(CorpusError, match=r"nothing in it that can be read \(1 \.csv file was left out: a table is"):
         list(folder.read(tmp_path, ReadLimits()))
 
 
 def test_a_loop_of_links_and_a_pipe_are_bad_rows(path: Path) -> None:
     (path / "z1.txt").symlink_to(path / "z2.txt")
     (path / "z2.txt").symlink_to(path / "z1.txt")
+    (path / "z4.txt").symlink_to(path / "nowhere.txt")
     os.mkfifo(path / "z3.txt")
     bad = [row for row in folder.read(path, ReadLimits()) if row.error]
-    assert [row.place for row in bad] == ["z1.txt", "z2.txt", "z3.txt"]
+    assert [row.place for row in bad] == ["z1.txt", "z2.txt", "z3.txt", "z4.txt"]
     assert {row.error.partition(":")[0] for row in bad} == {"no file that can be read"}
-    with pytest.raises(CorpusError, match=r"3 of 6 rows are not documents: z1\.txt"):
+    with pytest.raises(CorpusError, match=r"4 of 7 rows are not documents: z1\.txt"):
         corpus.load(corpus.resolve(str(path)))
 
 
 def test_files_that_are_not_read_are_counted_and_named_with_what_would_convert_them(path: Path) -> None:
-    for name in ("a.pdf", "deep/b.PDF", "c.csv", "Makefile", "d.docx", "e.mp3", "f.mp3"):
+    for name in ("a.odt", "deep/b.ODT", "c.csv", "Makefile", "d.doc", "e.mp3", "f.mp3"):
         (path / name).touch()
     assert in_words(corpus.load(corpus.resolve(str(path))).counts.skipped) == (
-        "2 .pdf skipped: convert them with docling or pdftotext; 1 .csv skipped: a table is a corpus of its own; name "
-        "the file; 1 .docx skipped: convert them with docling or pandoc; 2 .mp3, 1 .png, 1 without an ending skipped"
+        "2 .odt files were left out: convert them to Markdown with pandoc; 1 .csv file was left out: a table is a "
+        "corpus of its own; name the file; 1 .doc file was left out: convert them with LibreOffice; "
+        "2 .mp3, 1 .png, 1 without an ending skipped"
     )
     assert in_words({}) == ""
 

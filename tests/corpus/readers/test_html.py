@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus.readers import html
+from pipeline.corpus.readers import base, html
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError
 
@@ -107,9 +107,9 @@ def test_a_page_of_many_tags_and_attributes_is_read(tmp_path: Path) -> None:
 
 
 def test_without_trafilatura_the_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "find_spec", lambda name: None)
+    monkeypatch.setattr(base, "find_spec", lambda name: None)
     (tmp_path / "a.html").write_text(PAGE)
-    with pytest.raises(CorpusError, match=r"a\.html: to read HTML, pip install 'digsite\[html\]'"):
+    with pytest.raises(CorpusError, match=r"a\.html: to read HTML files: pip install 'digsite\[html\]'"):
         corpus.load(corpus.resolve(str(tmp_path / "a.html")))
 
 

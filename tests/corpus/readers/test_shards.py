@@ -98,8 +98,8 @@ def test_the_odd_file_of_a_folder_is_passed_over_and_named(path: Path) -> None:
         2, {"LICENSE.txt (licence)": 1, ".jsonl (b.jsonl)": 1, ".json": 1},
     )  # fmt: skip
     assert in_words(counts.skipped) == (
-        "1 .json skipped: name the file, if it is an array of rows and no setting; "
-        "1 .jsonl (b.jsonl) skipped: rows of data are a corpus of their own; name the file; "
+        "1 .json file was left out: name the file, if it is an array of rows and no setting; "
+        "1 .jsonl (b.jsonl) file was left out: rows of data are a corpus of their own; name the file; "
         "1 LICENSE.txt (licence) skipped"
     )
 

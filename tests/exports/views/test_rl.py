@@ -54,10 +54,9 @@ def test_a_list_is_one_gold_text_and_is_left_out_if_only_exact_match_counts():
     assert orjson.loads(make_row(rl_openrlhf, record)["label"]) == [gold]
     assert orjson.loads(make_row(rl_verifiers, record)["info"])["golden_answers"] == [gold]
     verl = make_row(rl_verl_tool, record)
-    assert (verl["data_source"], verl["reward_model"]["ground_truth"]) == ("digsite_list", {"target": [gold]})
-    assert verl["extra_info"]["tools_kwargs"]["search"]["create_kwargs"]["data_source"] == "digsite_list"
+    assert (verl["data_source"], verl["reward_model"]["ground_truth"]) == ("digsite", {"target": [gold]})
     assert list(rl_search_r1.rows(record, ENVIRONMENT)) == []
-    response = "so <answer>Grim; Lund</answer>"
+    response = 'so <tool_call>\n{"name": "answer", "arguments": {"answer": "Grim; Lund"}}\n</tool_call>'
     assert reward.compute_score(verl["data_source"], response, verl["reward_model"]["ground_truth"]) == pytest.approx(
         0.8
     )
@@ -72,27 +71,27 @@ def test_the_gold_text_of_a_filter_contains_the_wrong_names_too():
     golds = make_row(rl_verl_tool, chosen(1))["reward_model"]["ground_truth"]
     every = "<answer>North Arch, South Arch, East Arch, West Arch</answer>"
     right = "<answer>South Arch, East Arch</answer>"
-    assert [reward.compute_score("digsite_list", response, golds) for response in (every, right)] == [0.0, 1.0]
+    assert [reward.compute_score("digsite", response, golds) for response in (every, right)] == [0.0, 1.0]
     assert list(rl_search_r1.rows(chosen(1), ENVIRONMENT)) == []
 
 
-def test_trl_gets_the_environments_own_prompt():
-    row = make_row(rl_trl, accepted(1))
+@pytest.mark.parametrize("view", [rl_trl, rl_verl_tool])
+def test_trainers_with_tools_get_the_environments_own_prompt(view):
+    row = make_row(view, accepted(1))
     assert [m["role"] for m in row["prompt"]] == ["system", "user"]
     assert row["prompt"][0]["content"] == ENVIRONMENT.system
     assert row["prompt"][1]["content"] == accepted(1).draft.question
+
+
+def test_the_reward_reads_answer_tags_too():
     completion = [{"role": "assistant", "content": f"<answer>{accepted(1).draft.answer}</answer>"}]
-    assert reward.exact_match([completion], [row["golden_answers"]]) == [1.0]
+    assert reward.exact_match([completion], [make_row(rl_trl, accepted(1))["golden_answers"]]) == [1.0]
 
 
-def test_verl_gets_its_constants_and_the_gold_twice():
+def test_verl_gets_its_constants():
     row = make_row(rl_verl_tool, accepted(1))
-    assert (row["data_source"], row["agent_name"]) == ("searchR1_nq", "tool_agent")
-    extra = row["extra_info"]
-    create = extra["tools_kwargs"]["search"]["create_kwargs"]
-    assert extra["need_tools_kwargs"] is True
-    assert create["ground_truth"] == row["reward_model"]["ground_truth"]
-    assert row["prompt"][1]["content"].endswith(extra["question"])
+    assert (row["data_source"], row["agent_name"]) == ("digsite", "tool_agent")
+    assert row["prompt"][1]["content"] == row["extra_info"]["question"] == accepted(1).draft.question
     assert len({make_row(rl_verl_tool, accepted(n))["extra_info"]["index"] for n in range(20)}) == 20
 
 
