@@ -54,11 +54,11 @@ def test_verifiers_plays_the_environment_with_the_shipped_reward(tmp_path: Path)
         rollouts = [json.loads(line[8:]) for line in done.stdout.splitlines() if line.startswith("rollout ")]
         assert len(rollouts) == 20
         for rollout in rollouts:
-            shown, calls = list[str](), 0
+            shown_ids, call_count = list[str](), 0
             for (name, arguments), observed in zip(rollout["calls"], rollout["observed"], strict=True):
-                body = {"name": name, "arguments": arguments, "shown": shown, "calls": calls}
+                body = {"name": name, "arguments": arguments, "shown": shown_ids, "calls": call_count}
                 answer = httpx2.post(f"{server}/call", json=body).json()
-                shown, calls = answer["shown"], answer["calls"]
+                shown_ids, call_count = answer["shown"], answer["calls"]
                 assert observed == answer["content"]
     checks = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("result ")]
     record_checks("verifiers, environment", checks)

@@ -22,7 +22,7 @@ WRITERS = {"re.compile": METHODS, "matching": frozenset({"fullmatch"})} | {
 }
 """Functions whose first argument is a pattern, and the methods by which they use it."""
 FLAGS_AT = {"re.compile": 1, "re.split": 3, "re.sub": 4, "re.subn": 4}
-FOREIGN = ("pipeline.reward.taskset", "pipeline.reward.verl_sft")
+FOREIGN = ("pipeline.reward.taskset", "pipeline.reward.verl_sft", "pipeline.exports.environments.verifiers")
 """Modules that import a trainer, which this environment does not have."""
 STAND_IN = "Aa"
 """Takes the place of a name, an alias or an answer that only a call knows."""
@@ -53,7 +53,7 @@ def all_patterns() -> tuple[list[PatternUse], list[str]]:
                 add(f"{module.__name__}.{name}", pattern, _methods_of(module, name) if value is pattern else METHODS)
     constants = set(uses)
     for source in tree("pipeline"):
-        for place, written, methods in _written_in_functions(source) if source.module not in FOREIGN else ():
+        for place, written, methods in _written_in_functions(source) if not source.module.startswith(FOREIGN) else ():
             if written is None:
                 unread.append(place)
             elif written not in constants:
@@ -63,7 +63,7 @@ def all_patterns() -> tuple[list[PatternUse], list[str]]:
 
 def _modules() -> Iterator[ModuleType]:
     for info in pkgutil.walk_packages(pipeline.__path__, "pipeline."):
-        if info.name not in FOREIGN and not info.name.endswith("__main__"):
+        if not info.name.startswith(FOREIGN) and not info.name.endswith("__main__"):
             yield importlib.import_module(info.name)
 
 
