@@ -57,13 +57,13 @@ def build(path: Path, out: Path, pairs: int) -> pipeline.RunConfig:
 
 
 def measure(config: pipeline.RunConfig) -> str:
-    begun = time.monotonic()
+    started_at = time.monotonic()
     result = pipeline.generate(config)
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - started_at
     calls = attempts.total_spending(result.folder).total.paid.calls
     version = versions.read_version(result.folder)
-    row = version.summary if version else None
-    carried = f"{row.carried} | {row.stale} | {sum(row.dropped.values())}" if row else "– | – | –"
+    summary = version.summary if version else None
+    carried = f"{summary.carried} | {summary.stale} | {sum(summary.dropped.values())}" if summary else "– | – | –"
     return f"{seconds:.0f} | {calls:,} | {result.accepted} | {carried}"
 
 

@@ -47,6 +47,10 @@ def hub() -> Iterator[Hub]:
             thread.join()
 
 
+def _choose_upload(path: str) -> dict[str, object]:
+    return {"path": path, "uploadMode": "lfs" if path.endswith(LARGE) else "regular", "shouldIgnore": False}
+
+
 class _Call(BaseHTTPRequestHandler):
     server: Hub
 
@@ -69,12 +73,7 @@ class _Call(BaseHTTPRequestHandler):
         elif path == "/api/validate-yaml":
             self._say({"errors": [], "warnings": []})
         elif path.endswith("/preupload/main"):
-            asked = json.loads(body)["files"]
-            modes = ["lfs" if f["path"].endswith(LARGE) else "regular" for f in asked]
-            found = [
-                {"path": f["path"], "uploadMode": m, "shouldIgnore": False} for f, m in zip(asked, modes, strict=True)
-            ]
-            self._say({"files": found})
+            self._say({"files": [_choose_upload(file["path"]) for file in json.loads(body)["files"]]})
         elif path.endswith("/info/lfs/objects/batch"):
             wanted = json.loads(body)["objects"]
             places = [{**o, "actions": {"upload": {"href": f"{self.server.url}/lfs/{o['oid']}"}}} for o in wanted]
