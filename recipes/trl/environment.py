@@ -11,7 +11,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from trajectory import Trajectory
 
-ADDRESS = os.environ.get("DIGSITE_ADDRESS", "http://127.0.0.1:8000")
+ADDRESS = "http://127.0.0.1:8000"
+"""Where `digsite serve` answers, unless DIGSITE_ADDRESS names another place."""
 TYPES = {"string": str, "integer": int}
 
 
@@ -20,7 +21,7 @@ class Digsite:
 
     def reset(self, **row: Any) -> None:
         """Begin a trajectory. Nothing is added to the prompt."""
-        self._trajectory = Trajectory(ADDRESS, "")
+        self._trajectory = Trajectory(os.environ.get("DIGSITE_ADDRESS", ADDRESS), "")
 
 
 def of(dataset: str | Path) -> type[Digsite]:

@@ -60,7 +60,7 @@ def test_a_used_up_budget_exits_3_and_exports_the_pairs(digsite: Digsite, tmp_pa
 
 def test_spare_seeds_beyond_the_plan_are_reported(digsite: Digsite, out: Path, tmp_path: Path) -> None:
     shutil.copytree(out / "tiny", tmp_path / "tiny", symlinks=True)
-    output = digsite("generate", "tiny", *SMALL, "--pairs", "1", "--out", tmp_path, "--no-flow")
+    output = digsite("generate", "tiny", *SMALL, "--pairs", "1", "--out", tmp_path, "--no-flow", "--allow-removal")
     planned, beyond = (
         int(next(line for line in output.out.splitlines() if line.startswith(name)).split()[-1])
         for name in ("planned", "spare seeds, for a larger --pairs")

@@ -38,10 +38,11 @@ def test_every_flag_has_a_key_of_the_configuration(tmp_path: Path) -> None:
             "as_of": "2024",
             "operations": "ratio,list",
             "verify": True,
+            "allow_removal": True,
             "engine": "dask",
             "like": tmp_path / "like.txt",
         }
-        numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")
+        numbers = ("pairs", "new_pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
         sets = ["models.policies.mine={provider='openai',model='m'}"]
         sets += ["strategy=compose"] if option == "like" else []

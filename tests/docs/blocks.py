@@ -34,8 +34,10 @@ STANDS_IN = {
 HAD = ("docs/howto/models.md", "docs/howto/corpus.md")
 """Pages whose files a reader of any page has."""
 MORE = {
-    "generate": [*SMALL, "--seeds", "6", "--no-flow"],
-    "pilot": [*SMALL, "--pairs", "2"],
+    "generate": [*SMALL, "--seeds", "6", "--no-flow", "--allow-removal"],
+    "pilot": [*SMALL, "--pairs", "2", "--allow-removal"],
+    "refresh": ["--new-pairs", "1"],
+    "export": ["--allow-removal"],
     "preview": SMALL,
     "doctor": ["--no-judge", "--set", "corpus.name=tiny"],
 }
