@@ -24,6 +24,7 @@ def config(tmp_path_factory) -> pipeline.RunConfig:
     return pipeline.build(values=values | small)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:
     code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
     program = code.replace('Path("outputs")', f"Path({str(tmp_path)!r})")

@@ -76,6 +76,7 @@ def read_mix(folder: Path) -> Mix:
     return mix
 
 
+@pytest.mark.slow
 def test_one_deduplication_over_all_runs_whatever_their_order(runs: list[Path], tmp_path: Path) -> None:
     api.mix(runs, tmp_path / "one")
     api.mix(runs[::-1], tmp_path / "other")

@@ -25,6 +25,7 @@ def answer(request: Request) -> Message:
     return Message(role="assistant", tool_calls=(ToolCall(id="call_1", name=name, arguments=arguments),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quirk", QUIRKS)
 async def test_each_strict_server_gets_native_calls_and_the_reasoning_that_it_requires(quirk: str) -> None:
     limits = Limits(attempts=2)

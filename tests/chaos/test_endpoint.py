@@ -86,6 +86,7 @@ def context(server: FaultyServer, ground: Ground, out: Path) -> RunContext:
     return replace(prepare.context(make_config(server, out), ground.corpus), lineage=ground.context.lineage)
 
 
+@pytest.mark.slow
 async def test_the_loop_over_http_gives_the_same_records(ground: Ground, tmp_path: Path) -> None:
     async with FaultyServer() as server:
         assert await _run_seeds(ground.seeds, context(server, ground, tmp_path)) == ground.records
@@ -219,6 +220,7 @@ def _unavailable() -> Any:
     return Reply(503, b'{"error": {"message": "overloaded"}}')
 
 
+@pytest.mark.slow
 async def test_a_lasting_outage_stops_the_run_which_can_be_resumed(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +247,7 @@ async def test_a_lasting_outage_stops_the_run_which_can_be_resumed(
     assert all(body not in server.asked[:20] for body in server.asked[request_count:])
 
 
+@pytest.mark.slow
 async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_resumes(
     ground: Ground, tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_the_key_is_in_no_file_and_no_message(guarded_run: Guarded) -> None:
     assert [path for path, text in texts if KEY in text] == []
 
 
+@pytest.mark.slow
 def test_a_key_echoed_in_errors_is_never_shown(tmp_path: Path) -> None:
     with serving(tmp_path / "notes", "echo") as endpoint:
         code, output = wait_for_end(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug"))
@@ -79,6 +80,7 @@ def test_a_key_echoed_in_errors_is_never_shown(tmp_path: Path) -> None:
     assert [path for path, text in read_everything_but_cache(tmp_path / "out") if KEY in text] == []
 
 
+@pytest.mark.slow
 def test_a_key_echoed_in_answers_is_never_published(tmp_path: Path) -> None:
     with serving(tmp_path / "notes", "repeat") as endpoint:
         code, output = wait_for_end(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "12"))

@@ -38,6 +38,7 @@ async def run_and_export(corpus: Corpus, out: Path, *servers: FaultyServer) -> d
     return {**shards, "records": records}
 
 
+@pytest.mark.slow
 async def test_a_dying_and_a_busy_endpoint_change_no_byte(
     tiny: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

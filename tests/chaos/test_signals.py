@@ -33,6 +33,7 @@ def ended(process: subprocess.Popen[str], signals: tuple[int, ...], pause: float
     return time.monotonic() - began, errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "times"), CASES)
 def test_signals_at_random_moments(tmp_path: Path, figures: Figures, name: str, times: int) -> None:
     """With Lucene, so with Java in the process. Once the journal is open the line says how to go on."""

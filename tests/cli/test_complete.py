@@ -55,6 +55,7 @@ def count_teacher_rollouts(folder: Path) -> int:
     return sum(len(row["teacher_rollouts"]) for row in rows)
 
 
+@pytest.mark.slow
 def test_missing_teacher_rollouts_are_reported_and_completed(digsite: Digsite, tmp_path: Path) -> None:
     generated = digsite("generate", "tiny", *OPTIONS, "--out", tmp_path, "--json").json
     folder = Path(generated["run"])

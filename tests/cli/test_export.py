@@ -93,6 +93,7 @@ COMMANDS: list[tuple[str, ...]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "commands"),
     [("a flipped byte", COMMANDS), *((harm, COMMANDS[:1]) for harm in ("a flipped key", "a torn end", "no line"))],
@@ -232,6 +233,7 @@ def test_a_smaller_run_takes_nothing_out_without_leave(digsite: Digsite, run: Pa
     assert read_pairs(run) <= 1 < pairs
 
 
+@pytest.mark.slow
 def test_generate_keeps_what_an_export_stored_until_it_is_told_otherwise(digsite: Digsite, run: Path) -> None:
     command = ("generate", "tiny", *SMALL, "--no-flow", "--out", run, "--pairs", str(read_pairs(run)))
     stored = ("--set", "gates.naturalness=1", "--set", "sft.per_pair=3", "--include", "below_target", "--plain")

@@ -56,6 +56,7 @@ def read_encoding(locale: dict[str, str]) -> str:
     ).stdout.strip()
 
 
+@pytest.mark.slow
 def test_the_locale_changes_no_byte(tmp_path: Path, latin1: dict[str, str]) -> None:
     assert [read_encoding(environment) for environment in (PLAIN, latin1, ASCII)] == ["utf-8", "iso8859-1", "ascii"]
     plain = generate_files(PLAIN, tmp_path / "plain")

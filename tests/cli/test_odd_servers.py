@@ -36,6 +36,7 @@ def upstream() -> Iterator[str]:
         yield url.removesuffix("/v1")
 
 
+@pytest.mark.slow
 def test_odd_servers_give_the_same_pairs(upstream: str, tmp_path: Path) -> None:
     """Give each answer another quirk."""
     plain, repaired = generate_pairs(tmp_path / "plain", TINY, f"{upstream}/v1")

@@ -41,6 +41,7 @@ SERVED += ["--set", "models.default.prices={prompt=2, completion=6, cached=0.5}"
 SERVED += ["--set", "difficulty.adversarial=false"]  # a simulated seeker answers each question at once
 
 
+@pytest.mark.slow
 def test_a_pilot_counts_the_tokens_that_a_server_bills(digsite: Digsite, tmp_path: Path) -> None:
     """A simulated answer has 40 tokens, 30 of them thoughts, and half of each prompt in the server's prefix cache."""
     small = [*SMALL, *SERVED, "--pairs", "2", "--forecast", "40", "--concurrency", "1", "--json"]

@@ -30,6 +30,7 @@ def folder(weak_folder: Path, tmp_path: Path) -> Path:
     return shutil.copytree(weak_folder, tmp_path / "weak", symlinks=True)
 
 
+@pytest.mark.slow
 def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(digsite: Digsite, folder: Path) -> None:
     run, out = folder / "tiny" / "latest", ("--out", folder)
     assert [assessment["policy"] for assessment in read_rows(run, "qa")[0]["assessments"]] == ["", "weak"]

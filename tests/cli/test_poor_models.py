@@ -30,6 +30,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "_find_problem", there)
 
 
+@pytest.mark.slow
 def test_a_model_without_a_usable_question_sends_the_user_to_doctor(digsite: Digsite, tmp_path: Path) -> None:
     output = digsite("generate", *OPTIONS, "--pairs", "1", "--max-seeds", "2", "--out", tmp_path)
     assert output.code == 3
@@ -39,6 +40,7 @@ def test_a_model_without_a_usable_question_sends_the_user_to_doctor(digsite: Dig
     assert "ended by format errors" in digsite("inspect", "latest", "--out", tmp_path, "--item", items[0]["key"]).out
 
 
+@pytest.mark.slow
 def test_a_preview_reports_its_cost(digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     last = [line for line in digsite("preview", *OPTIONS).err.splitlines() if line.startswith("done: ")]
@@ -46,6 +48,7 @@ def test_a_preview_reports_its_cost(digsite: Digsite, tmp_path: Path, monkeypatc
     assert "cost 0.00" not in last[0]
 
 
+@pytest.mark.slow
 def test_generate_reuses_the_answers_that_a_preview_paid_for(
     digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def record_run(upstream: str, out: Path, *settings: str) -> list[Body]:
     return bodies
 
 
+@pytest.mark.slow
 def test_a_run_never_rewrites_messages_that_it_has_sent(upstream: str, tmp_path: Path) -> None:
     bodies = record_run(upstream, tmp_path, "--concurrency", "1")
     pairs = [pair for conversation in conversations(bodies) for pair in pairwise(conversation)]
@@ -52,6 +53,7 @@ def test_a_run_never_rewrites_messages_that_it_has_sent(upstream: str, tmp_path:
         assert body["messages"][: len(previous["messages"])] == previous["messages"]
 
 
+@pytest.mark.slow
 def test_cached_tokens_are_estimated_alike_at_any_concurrency(upstream: str, tmp_path: Path, digsite: Digsite) -> None:
     journals = {}
     for concurrency in ("1", "4"):

@@ -53,6 +53,7 @@ except SystemExit as ended:
     assert not (tmp_path / ".prefect").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["--help", "corpus passages tiny", "inspect latest"])
 def test_a_closed_pipe_ends_a_command_quietly(command: str, out: Path) -> None:
     arguments = [*command.split(), *(("--out", out) if "latest" in command else ())]
@@ -63,6 +64,7 @@ def test_a_closed_pipe_ends_a_command_quietly(command: str, out: Path) -> None:
     assert (process.returncode, stderr) == (128 + signal.SIGPIPE, b"")
 
 
+@pytest.mark.slow
 def test_a_run_survives_a_closed_stderr(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path, "--json"],
@@ -168,6 +170,7 @@ def run_on_terminal(arguments: list[str], env: dict[str, str]) -> tuple[int, str
     return process.wait(), screen.decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_on_a_terminal_progress_is_a_panel_and_colour_can_be_turned_off(tmp_path: Path) -> None:
     command = [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", str(tmp_path)]
     code, coloured = run_on_terminal(command, {})

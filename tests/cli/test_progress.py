@@ -114,6 +114,7 @@ def test_the_range_of_the_time_left_narrows_with_more_seeds() -> None:
     assert " to " in many.line()
 
 
+@pytest.mark.slow
 def test_the_true_time_is_within_the_range_in_most_runs() -> None:
     """Seeds of one second, of which any is accepted by a chance of one in four."""
     within = 0

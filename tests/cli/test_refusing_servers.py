@@ -48,6 +48,7 @@ def refuse_every_nth(number: int) -> Callable[[dict[str, Any]], str]:
     return lambda body: "not this one" if is_rollout(body) and next(counter) % number == 0 else ""
 
 
+@pytest.mark.slow
 def test_a_server_that_refuses_now_and_then_changes_no_byte(upstream: str, tmp_path: Path, digsite: Digsite) -> None:
     code, _, plain = generate(digsite, tmp_path / "plain", f"{upstream}/v1")
     with odd(upstream, refuses=refuse_every_nth(10)) as url:
@@ -58,6 +59,7 @@ def test_a_server_that_refuses_now_and_then_changes_no_byte(upstream: str, tmp_p
     assert "Requests that a server refused: " in card
 
 
+@pytest.mark.slow
 def test_conversations_that_are_refused_end_their_seeds_and_no_solve_rate(
     upstream: str, tmp_path: Path, digsite: Digsite
 ) -> None:
@@ -71,6 +73,7 @@ def test_conversations_that_are_refused_end_their_seeds_and_no_solve_rate(
     assert all(record == plain[key] for key, record in records.items() if record.status == "accepted")
 
 
+@pytest.mark.slow
 def test_a_server_that_refuses_every_rollout_stops_the_run_and_owes_its_seeds(
     upstream: str, tmp_path: Path, digsite: Digsite
 ) -> None:

@@ -131,6 +131,7 @@ WITH_A_THREAD = "threading.Thread(target=time.sleep, args=(60,)).start(); time.s
 FORCED = "digsite: stopped by force; finished work is kept, and the same command continues from there\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "line"), [(IN_C, FORCED), (WITH_A_THREAD, "in order\n")], ids=["in C", "with a thread"]
 )

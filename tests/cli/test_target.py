@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.cli.conftest import Digsite
 
@@ -10,6 +11,7 @@ NAMED = ("--set", "models.policies.small.model=embedded-weak", "--for", "small")
 QUICK = ("--retriever", "bm25", "--set", "loop.rounds=1", "--set", "loop.audit=false")
 
 
+@pytest.mark.slow
 def test_solve_rate_selects_pairs_that_the_model_sometimes_solves(digsite: Digsite, tmp_path: Path) -> None:
     target = (*NAMED, "--solve-rate", "0.2-0.8", "--seeds", "10")
     output = digsite("generate", "tiny", *QUICK, *target, "--out", tmp_path, "--no-flow")

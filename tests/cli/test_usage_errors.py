@@ -73,6 +73,7 @@ def test_an_unexpected_error_is_one_line_and_debug_shows_the_traceback(
     assert "Traceback" in digsite("corpus", "stats", "tiny", "--debug").err
 
 
+@pytest.mark.slow
 def test_an_unreachable_endpoint_is_reported_before_any_work(
     digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ READ = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "read"),
     [*(("part-00000.arrow", read) for read in READ), ("part-00001.arrow", "by id"), ("rows.arrow", "by place"),

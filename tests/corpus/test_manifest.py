@@ -82,6 +82,7 @@ def test_a_bad_manifest_is_refused_in_one_line_that_names_the_key(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_hostile_names_never_become_a_name(figures: Figures) -> None:
     rng = random.Random(1)
     names = [

@@ -22,7 +22,9 @@ def endpoint() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("page", RUN)
+@pytest.mark.parametrize(
+    "page", [page if page == "docs/quickstart.md" else pytest.param(page, marks=pytest.mark.slow) for page in RUN]
+)
 def test_the_blocks_of_a_page_run_in_their_order(
     page: str, out: Path, tmp_path: Path, digsite: Digsite, endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

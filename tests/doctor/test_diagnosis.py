@@ -115,6 +115,7 @@ async def examine(*models: Reply, solver: int = 4096) -> dict[str, Check]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "ok", "message"),
     [
@@ -136,6 +137,7 @@ async def test_the_context_of_a_model_is_compared_with_the_servers(reply: Reply,
     assert bool(check.remedy) is not ok
 
 
+@pytest.mark.slow
 async def test_the_remedy_of_a_context_that_is_too_long_can_be_followed() -> None:
     assert "set models.default.context to 6144, or start" in (await examine(list_model(LLAMA)))["m: context"].remedy
     short = (await examine(list_model({**VLLM, "max_model_len": 2048})))["m: context"].remedy

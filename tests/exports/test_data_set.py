@@ -225,6 +225,7 @@ def test_a_failure_leaves_the_old_data_set(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_dir()] == ["ds"]
 
 
+@pytest.mark.slow
 def test_exporting_a_journal_leaves_no_reference_cycle_per_record(tmp_path):
     collected = []
     for count in (2, 8):

@@ -45,6 +45,7 @@ def test_what_goes_with_leave_is_said(tmp_path: Path, caplog: pytest.LogCaptureF
     assert (tmp_path / "other/README.md").read_bytes() == (tmp_path / "ds/README.md").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["mine/sorted.parquet", "sft/sorted.parquet", "notes.txt", "code/mine.py"])
 def test_a_persons_own_files_are_not_deleted(tmp_path: Path, path: str) -> None:
     write(tmp_path / "ds")

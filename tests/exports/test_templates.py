@@ -200,6 +200,7 @@ def _key(turn: Trained) -> tuple[int, int]:
     return (earlier or [int(mark[1]) if mark else 0])[-1], turns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reasoning", ["strip", "keep"])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_every_turn_is_trained_in_the_context_in_which_it_was_sampled(family: Family, reasoning: str) -> None:

@@ -56,6 +56,7 @@ def find_processes(out: Path) -> list[bytes]:
     return alive
 
 
+@pytest.mark.slow
 def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path: Path) -> None:
     """One test, because a flow of its own costs its server's start."""
     flow = digsite(MAIN, "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")

@@ -39,6 +39,7 @@ def test_a_limit_of_the_shell_is_kept_to_or_named_in_one_line(
     assert "jemalloc" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_journal_that_this_user_may_not_read_is_named_in_one_line(shared_folder: Path) -> None:
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
         command = [*python_as(OWNER), "-m", "pipeline.cli", *arguments, "--out", str(shared_folder)]

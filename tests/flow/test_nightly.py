@@ -112,6 +112,7 @@ def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: Started, tmp
     assert Journal(folder / "journal").duplicates == 0
 
 
+@pytest.mark.slow
 def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path: Path) -> None:
     night = write_settings(tmp_path, seeds=4)
     down = tmp_path / "down.toml"
@@ -161,6 +162,7 @@ def mend_after_a_request(hub: hub_server.Hub) -> None:
     hub.refuse = 0
 
 
+@pytest.mark.slow
 def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(
     server: Started, out: Path, run_of_real_model: Path
 ) -> None:

@@ -32,6 +32,7 @@ def wait_for_end(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_commands_over_one_folder_share_a_server_that_ends_with_the_last(tmp_path: Path) -> None:
     """This holds even if both are killed, the one that started it first."""
     first, second = parent(tmp_path), parent(tmp_path)

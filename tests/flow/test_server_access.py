@@ -72,6 +72,7 @@ def test_another_user_sees_neither_the_password_nor_the_files(shared_folder: Pat
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o755, 0o700])
 def test_a_folder_of_another_user_is_reported_and_the_run_continues(shared_folder: Path, mode: int) -> None:
     home = shared_folder / ".prefect"

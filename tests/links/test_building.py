@@ -39,6 +39,7 @@ def values(loaded: Corpus) -> dict[str, list[int]]:
     }
 
 
+@pytest.mark.slow
 def test_parts_ranges_and_threads_do_not_matter(
     articles: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def test_the_server_answers_several_requests_at_once() -> None:
     assert model.serve().loopback
 
 
+@pytest.mark.slow
 @needs_llama
 def test_an_interrupted_command_ends_while_the_server_answers(tmp_path: Path) -> None:
     process = subprocess.Popen(generate(tmp_path, 50), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -105,6 +106,7 @@ def generate(out: Path, seeds: int) -> list[str]:
     return [*command, *options_of_run, "--set", "models.default.sampling.max_tokens=200"]
 
 
+@pytest.mark.slow
 @needs_llama
 def test_a_command_over_a_file_ends_with_true_reasons(tmp_path: Path) -> None:
     process = subprocess.run(

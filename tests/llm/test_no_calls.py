@@ -80,6 +80,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_megabyte_is_read_in_linear_time(piece: str) -> None:
     """Four times the text takes about four times as long; quadratic work would take sixteen times."""

@@ -51,6 +51,7 @@ async def expect_refusal(config: ModelConfig, wait: float = 0.0) -> tuple[str, f
     return str(caught.value), time.monotonic() - began
 
 
+@pytest.mark.slow
 async def test_a_dead_endpoint_is_reported_within_five_seconds() -> None:
     with start_silent_server() as url:
         for address in (get_closed_address(), url, "http://nosuch.invalid/v1"):

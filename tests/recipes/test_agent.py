@@ -109,6 +109,7 @@ def request(trajectory: Trajectory, turns: int, choice: str = "auto") -> Request
     return Request(model="m", messages=trajectory.messages[:turns], tools=SOLVER_TOOLS, tool_choice=choice)
 
 
+@pytest.mark.slow
 def test_the_server_is_sent_what_was_trained_on(recipe: Any, rows: list[tuple[dict[str, Any], Trajectory]]) -> None:
     words = Words()
     for row, trajectory in rows:

@@ -43,6 +43,7 @@ def address(quick: Path) -> Iterator[str]:
         yield url.removesuffix("/retrieve")
 
 
+@pytest.mark.slow
 def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
     quick: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_requests_have_the_format_of_search_r1(tiny: Corpus, monkeypatch: pytest
     assert {headers["Authorization"] for _, headers in requests} == {"Bearer secret"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -272,6 +273,7 @@ async def test_wrong_scores_are_an_error(tiny: Corpus, scores: Any, message: str
         await HttpRetriever(tiny, url).score("q", ["a", "b"])
 
 
+@pytest.mark.slow
 async def test_distractors_rank_over_a_remote_index_as_over_a_local_one(tiny: Corpus, indexes: Path) -> None:
     added = [passage(f"own{n}", p.title, p.text.upper()) for n, p in enumerate(tiny.passages[:5])]
     local = Overlay(LuceneRetriever(tiny, indexes), added)

@@ -137,6 +137,7 @@ print(asyncio.run(retriever.search("Kessel Bridge", 1))[0].passage.title)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_build_one_good_index(tmp_path: Path, tiny: Corpus) -> None:
     command = [sys.executable, "-c", BUILD, str(tmp_path)]
     running = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -174,6 +175,7 @@ except DigsiteError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     # A limit on the size of files stands for the disk: Java's writes fail half-way, small files still fit.
     done = subprocess.run(

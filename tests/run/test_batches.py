@@ -173,6 +173,7 @@ def record_answers(server: FaultyServer) -> list[str]:
     return answered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["here", "a shared disk", "elsewhere"])
 async def test_paid_answers_reach_the_cache_of_the_run(tmp_path: Path, where: str) -> None:
     """They come through the run's cache, a file on a shared disk, or together with the lines."""
@@ -200,6 +201,7 @@ async def test_paid_answers_reach_the_cache_of_the_run(tmp_path: Path, where: st
         assert len(answered) == call_count
 
 
+@pytest.mark.slow
 async def test_a_worker_reuses_the_answers_of_a_killed_one(tmp_path: Path) -> None:
     async with FaultyServer() as server:
         answered = record_answers(server)
@@ -215,6 +217,7 @@ async def test_a_worker_reuses_the_answers_of_a_killed_one(tmp_path: Path) -> No
         assert len(answered) == paid
 
 
+@pytest.mark.slow
 async def test_a_resumed_run_reuses_the_answers_of_killed_workers(tmp_path: Path) -> None:
     async with FaultyServer() as server:
         answered = record_answers(server)
@@ -229,6 +232,7 @@ async def test_a_resumed_run_reuses_the_answers_of_killed_workers(tmp_path: Path
         assert not answers.exists()
 
 
+@pytest.mark.slow
 async def test_a_budget_holds_over_all_workers(tmp_path: Path) -> None:
     """The budget is exceeded only by calls in flight, and a higher budget resumes the run."""
     workers = 4
@@ -247,6 +251,7 @@ async def test_a_budget_holds_over_all_workers(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 async def test_calls_in_flight_stay_within_the_limit_of_one_process(tmp_path: Path) -> None:
     async with FaultyServer() as server:
         await run_batches(config(tmp_path, server.url, seeds=6, workers=8))
@@ -268,6 +273,7 @@ def test_each_worker_has_its_part_of_every_limit() -> None:
     assert part.digest() == build(values={"models": models}).digest()
 
 
+@pytest.mark.slow
 async def test_two_processes_of_dask_make_the_bytes_of_one(tmp_path: Path, single_process_result: RunResult) -> None:
     """Run without Prefect, whose start would take longer than the test."""
     distributed = pytest.importorskip("distributed")

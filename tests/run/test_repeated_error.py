@@ -191,6 +191,7 @@ def test_every_error_leads_to_its_cure(words: str) -> None:
     assert CURES[words] in str(same.stop())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [True, False])
 async def test_a_cured_run_keeps_no_trace_of_the_error(tmp_path: Path, workers: bool) -> None:
     chats = {"message": {"content": "I would search for it."}, "finish_reason": "stop"}

@@ -180,6 +180,7 @@ def test_an_answer_that_is_read_slowly_is_read_to_its_end(url: str) -> None:
     assert size > LARGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", ["", "secret"])
 def test_a_client_can_read_that_its_body_is_too_large_or_refused(token: str) -> None:
     environment = {"DIGSITE_TOKEN": token} if token else {}

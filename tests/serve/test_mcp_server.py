@@ -58,6 +58,7 @@ async def _call(client: Client, name: str, arguments: dict[str, Any]) -> tuple[s
     return content.text, answer.is_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_a_client_sees_what_the_rollouts_saw(

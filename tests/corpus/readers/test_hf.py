@@ -133,6 +133,7 @@ def test_an_invalid_address_is_refused_in_one_line(address: str, says: str) -> N
         corpus.resolve(address)
 
 
+@pytest.mark.slow
 def test_a_data_set_of_the_hub_is_fetched_once(tmp_path: Path) -> None:
     files = {"README.md": "# Mills\n", "data/train.jsonl": make_line("a"), "data/test.jsonl": make_line("b")}
     with hub_server.hub() as hub:

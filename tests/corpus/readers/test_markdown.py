@@ -118,6 +118,7 @@ def test_what_a_user_would_call_documentation_can_start_questions(tmp_path: Path
     assert {quality(passage) for passage in loaded.passages} == {None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -195,6 +195,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_a_bad_row(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(HOSTILE[name])
@@ -204,6 +205,7 @@ def test_a_hostile_file_is_a_bad_row(name: str, tmp_path: Path) -> None:
     assert "root:" not in str(row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "most"), [("SECONDS", 1), ("MEMORY", 256 << 20)])
 def test_a_parser_that_takes_too_much_time_or_memory_costs_one_file(
     setting: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -94,6 +94,7 @@ def test_ids_that_a_gap_made_floats_are_whole_numbers_again(tmp_path: Path) -> N
     assert [document.id for document in corpus.load(corpus.resolve(str(path))).documents] == ["7", "2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("write", "rows"), [(write_dictionary_bomb, 4000), (write_prefix_bomb, 50)])
 def test_a_bomb_of_repeated_texts_is_refused_within_little_memory(write, rows: int, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"

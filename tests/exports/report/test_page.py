@@ -66,6 +66,7 @@ def test_hostile_text_stays_text(text):
     check_inert(parse_page(hostile(text=text), accepted()))
 
 
+@pytest.mark.slow
 def test_no_known_markup_attack_adds_an_element_or_a_handler():
     records = [hostile(n=7000 + index, text=text) for index, text in enumerate(MARKUP)]
     for start in range(0, len(records), SHOWN):

@@ -47,6 +47,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_the_report_of_any_run_has_at_most_a_megabyte(name: str) -> None:
     records = RUNS[name]()
