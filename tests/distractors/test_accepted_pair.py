@@ -231,7 +231,8 @@ async def test_rollouts_cancelled_before_their_turn_are_never_started() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         gc.collect()
-    assert [str(warning.message) for warning in messages] == []
+    # The collector may report what other tests left open.
+    assert [message for message in (str(warning.message) for warning in messages) if "never awaited" in message] == []
 
 
 def test_the_writer_is_told_why_earlier_attempts_were_refused() -> None:
