@@ -185,8 +185,8 @@ def _open_runs(folders: Sequence[Path]) -> list[RunRecords]:
         fingerprint, earlier = states.setdefault(run.config.corpus.identity, (run.corpus_fingerprint, folder))
         if fingerprint != run.corpus_fingerprint:
             raise UsageError(
-                f"{earlier} and {folder} were made on two states of the corpus '{run.config.corpus.identity}', and no "
-                "index serves the pairs of both: mix the newest versions, which `digsite refresh RUN` makes"
+                f"{earlier} and {folder} were made on two states of the corpus '{run.config.corpus.identity}', "
+                "so that they cannot share an index; run `digsite refresh RUN` for each, and mix the new versions"
             )
     return [RunRecords(folder, run.config) for run, folder in opened_runs]
 

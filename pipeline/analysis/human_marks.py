@@ -71,7 +71,9 @@ def read(text: str, accepted: Iterable[str], reviewer: str, at: str) -> list[Mar
     except csv.Error as error:
         raise UsageError(f"the sheet cannot be read: {error}") from error
     if not rows or not {"key", *ASKED} <= set(rows[0]):
-        raise UsageError(f"the sheet needs the columns key, {', '.join(ASKED)}; write one with digsite review RUN")
+        raise UsageError(
+            f"the sheet must have the columns key, {', '.join(ASKED)}; to write such a sheet: digsite review RUN"
+        )
     for number, row in enumerate(rows, 1):
         if not any(cell.strip() for cell in row.values() if isinstance(cell, str)):
             continue  # spreadsheets keep rows whose cells were cleared

@@ -192,13 +192,13 @@ def normalize_urls(tree: dict[str, Any]) -> dict[str, Any]:
 def map_models(models: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
     """Apply `change` to every model in the table `models`, and in `policies`. Values that are no tables stay."""
 
-    def map_table(table: Any) -> Any:
+    def change_subtables(table: Any) -> Any:
         if not isinstance(table, dict):
             return table
         return {name: change(value) if isinstance(value, dict) else value for name, value in table.items()}
 
-    policies = {name: map_table(value) for name, value in models.items() if name == "policies"}
-    return {**map_table({name: value for name, value in models.items() if name != "policies"}), **policies}
+    policies = {name: change_subtables(value) for name, value in models.items() if name == "policies"}
+    return {**change_subtables({name: value for name, value in models.items() if name != "policies"}), **policies}
 
 
 _VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")

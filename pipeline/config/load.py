@@ -123,8 +123,8 @@ def _fit_target(config: RunConfig, user_tree: dict[str, Any]) -> RunConfig:
     for name, possible in (("searches", limits.searches), ("turns", limits.turns * limits.calls_per_turn - 1)):
         if possible < most_steps and config.steps_required:
             raise UsageError(
-                f"no question can take {most_steps} steps with solver.{name} = {getattr(limits, name)}: "
-                f"leave solver.{name} out, and it follows the target, or ask for at most {possible} with --steps"
+                f"solver.{name} = {getattr(limits, name)} is too low for {most_steps} steps: "
+                f"leave solver.{name} out, so that it follows the target, or ask for at most {possible} with --steps"
             )
     return config.model_copy(update={"solver": limits, "generator": author})
 

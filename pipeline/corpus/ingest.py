@@ -16,7 +16,7 @@ from pipeline.corpus.cutting import PLAIN
 from pipeline.corpus.cutting_process import Cutter
 from pipeline.corpus.kept_documents import KeptDocuments
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.prepared import MANIFEST, Prepared, describe_file, stored_sha256, titles, write_manifest
+from pipeline.corpus.prepared import MANIFEST, Prepared, describe_file, list_aliases, stored_sha256, write_manifest
 from pipeline.corpus.read_and_left_out import Tally
 from pipeline.corpus.readers import pdf
 from pipeline.corpus.readers.base import library_version
@@ -126,7 +126,7 @@ class _Builder:
             document_sha256 = sha256
             if has_aliases[row]:
                 document = stored.document(row)
-                aliases = titles(alias_table, rows, row, document.title)
+                aliases = list_aliases(alias_table, rows, row, document.title)
                 document_sha256 = stored_sha256(document.model_copy(update={"aliases": aliases}))
             digest.update(f"\n{key}\0{document_sha256}".encode())
         return digest.hexdigest()

@@ -208,7 +208,7 @@ class Corpus:
         return self._with_aliases(row, self._parts.document(row))
 
     def _with_aliases(self, row: int, document: Document) -> Document:
-        aliases = titles(self._aliases, self._aliased, row, document.title)
+        aliases = list_aliases(self._aliases, self._aliased, row, document.title)
         return document.model_copy(update={"aliases": aliases}) if aliases else document
 
     def _passage(self, row: int, number: int) -> Passage:
@@ -266,13 +266,13 @@ def stored_sha256(document: Document) -> str:
     return sha256("\0".join((document.stored, *document.aliases, *published, *filter(None, (document.links,)))))
 
 
-def titles(table: pa.Table, rows: Rows, row: int, title: str) -> tuple[str, ...]:
+def list_aliases(table: pa.Table, rows: Rows, row: int, title: str) -> tuple[str, ...]:
     """Return the aliases of a document, each once.
 
     Args:
         table: the table of aliases.
-        rows: its sorted column of documents.
-        row: the document.
+        rows: the row of the document of each alias, sorted.
+        row: the row of the document.
         title: its title, which is not an alias.
     """
     start, end = (int(rows.searchsorted(np.uint32(row), side=side)) for side in ("left", "right"))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pipeline.corpus.document_links import WIKI_LINK, link_words
 
 _SEEN_BY = re.compile(r"\{|:::|!!!|\?\?\?|\[!|\[\[|==|%%|\^\w|```\w*data|^(?:import|export)\b|^\(", re.MULTILINE)
-_FENCE = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,}|:{3,})(?P<info>[^`\n]*)$")
+_FENCE = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}+|~{3,}+|:{3,}+)(?P<info>[^`\n]*)$")
 _DIRECTIVE = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}\s*(?P<title>.*)")
 _CONTAINER = re.compile(r"\s*(?:\{[^}]*\}|[\w-]+)?\s*(?:\[(?P<bracketed>[^\]]*)\])?\s*(?:\{[^}]*\})?\s*(?P<title>.*)")
 _OPTION = re.compile(r"[ \t>]*(?::[\w-]+:(?:\s.*)?)?$")

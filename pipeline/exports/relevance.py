@@ -89,11 +89,22 @@ def collect_cited_passages(record: Record, draft: Draft) -> dict[str, FoundPassa
     return {key: FoundPassage(key, passage.title, passage.text) for key, passage in passages.items() if passage}
 
 
-def collect_contexts(record: Record, draft: Draft) -> list[str]:
-    """Return the text of the evidence: each cited passage, or its cited sentences if no agent saw all of it."""
-    cited = collect_cited_passages(record, draft)
-    texts = [cited[hop.passage_id].contents if hop.passage_id in cited else hop.quote for hop in draft.hops]
-    return list(dict.fromkeys(texts))
+def build_evaluation_view(question: str, answer: str, contexts: str) -> View:
+    """Build a view for an evaluation framework, with its names for the question, the answer and the evidence.
+
+    The evidence is each cited passage once, or its cited sentences if no agent saw all of it.
+    """
+
+    def rows(record: Record, environment: Environment) -> Rows:
+        if draft := record.draft:
+            cited = collect_cited_passages(record, draft)
+            texts = [cited[hop.passage_id].contents if hop.passage_id in cited else hop.quote for hop in draft.hops]
+            evidence = list(dict.fromkeys(texts))
+            columns_of_pair = {question: draft.question, answer: draft.answer, contexts: evidence}
+            yield {**columns_of_pair, **provenance(record, [draft.question, draft.answer, *evidence])}
+
+    schema = columns(**{question: str, answer: str, contexts: [str]}, **PROVENANCE)
+    return View(rows, schema, ViewOptions(env_specific=False, takes_twins=False))
 
 
 def view(

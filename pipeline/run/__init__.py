@@ -1,4 +1,4 @@
-"""A run: the plan of its seeds, their execution, and what is owed after any interruption."""
+"""A run: the plan of its seeds, their execution, and what remains to be done after an interruption."""
 
 from pipeline.run.attempts import Attempt
 from pipeline.run.callbacks import LogCallbacks, RunCallbacks, RunView

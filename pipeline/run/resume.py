@@ -133,8 +133,8 @@ def check_unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
         changed.append(_TEXTS)
     if changed == [_TEXTS]:
         raise UsageError(
-            f"{folder} was made with another {_TEXTS}; for its next version, with the pairs that still hold: "
-            f"digsite refresh {shlex.quote(str(folder))}"
+            f"{folder} was made with another {_TEXTS}; to make its next version and keep the pairs that are still "
+            f"valid: digsite refresh {shlex.quote(str(folder))}"
         )
     if changed:
         raise UsageError(

@@ -166,14 +166,14 @@ def _run_batch(batch: Batch, worker: str) -> BatchResponse:
 async def _run_each(
     places: Sequence[str], opened: _Opened, context: RunContext, is_wanted: Callable[[], bool]
 ) -> list[tuple[Planned, Attempt, Record | BaseException]]:
-    async def run_if_wanted(seed: Seed) -> Record:
+    async def run_unless_abandoned(seed: Seed) -> Record:
         if not is_wanted():
             raise WorkerError("the command that started this worker has ended")
         return await run_seed(seed, context)
 
     async def run_planned(planned: Planned) -> tuple[Planned, Attempt, Record | BaseException]:
         async with opened.room:
-            return planned, *await run_attempt(planned.seed, run_if_wanted)
+            return planned, *await run_attempt(planned.seed, run_unless_abandoned)
 
     return await asyncio.gather(*(run_planned(opened.order.at(place)) for place in places))
 

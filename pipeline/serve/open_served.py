@@ -63,7 +63,10 @@ def open_run(folder: Path) -> Served:
             f"from {config.runtime.out / 'corpora'}; restore its texts"
         )
     if served.engine != config.retrieval.identity:
-        raise UsageError(f"{folder} was made with {config.retrieval.identity}, but only {served.engine} starts here")
+        raise UsageError(
+            f"{folder} was made with {config.retrieval.identity}, which does not start here ({served.engine} does): "
+            "see digsite doctor"
+        )
     return served._replace(fixed=True, overlays=_build_overlays(folder, config.distractors))
 
 
@@ -91,7 +94,7 @@ def read_environment(file: Path) -> Environment:
     try:
         file_environment = Environment.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
-        raise UsageError(f"{file} is not the environment of a data set: name its '{_FILE}'") from error
+        raise UsageError(f"{file} is no environment file; give the path of the '{_FILE}' of a data set") from error
     tools = file_environment.tools
     own_environment = environment(
         RunConfig(environment=EnvironmentConfig(pages=PAGED_OPEN in tools, find=FIND in tools))

@@ -191,7 +191,7 @@ def test_serve_opens_the_index_of_each_version(weeks: Weeks) -> None:
 
 def test_mix_refuses_versions_that_no_index_serves(weeks: Weeks, tmp_path: Path) -> None:
     folders = [result.folder for result in weeks.results[:2]]
-    with pytest.raises(UsageError, match="two states of the corpus 'docs', and no index serves"):
+    with pytest.raises(UsageError, match="two states of the corpus 'docs', so that they cannot share an index"):
         mixing.mix(mixing.Mixing(folders), tmp_path / "mix")
 
 

@@ -85,7 +85,7 @@ def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.Mo
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "lucene"}})
     write_json(run / "run.json", state.model_copy(update={"config": config}).model_dump(mode="json"))
     monkeypatch.setattr(jvm, "start", _no_java)
-    with pytest.raises(UsageError, match="was made with lucene, but only bm25 starts here"):
+    with pytest.raises(UsageError, match="was made with lucene, which does not start here"):
         open_served.open_run(run)
 
 
@@ -120,7 +120,7 @@ def _no_java() -> None:
 @pytest.mark.parametrize("text", ["", "{}", "[" * 9999])
 def test_what_is_no_environment_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "environment.json").write_text(text)
-    with pytest.raises(UsageError, match="is not the environment of a data set"):
+    with pytest.raises(UsageError, match="is no environment file"):
         open_served.read_environment(tmp_path / "environment.json")
 
 

@@ -124,7 +124,9 @@ def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
             if decoder:
                 decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{path}: not {name}, as its first bytes say; save the file as UTF-8") from error
+        raise CorpusError(
+            f"{path}: its first bytes mark it as {name}, but its text is not; save the file as UTF-8"
+        ) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError) as error:
         why = reason(error) if isinstance(error, OSError) else error
         raise CorpusError(f"{path}: cannot be read ({why}); is it complete, with the right suffix?") from error

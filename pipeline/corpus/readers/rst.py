@@ -46,12 +46,12 @@ def parse_file(data: bytes) -> Parsed:
     if len(data) > LONGEST:
         raise CorpusError(f"longer than {LONGEST >> 20} MiB")
     source = decode(data)
-    _register_unknown(source)
+    _register_unknown_markup(source)
     page = publish_parts(source, writer="html5", settings_overrides=_SETTINGS)
     return parse_html(page["body"])._replace(title="")
 
 
-def _register_unknown(source: str) -> None:
+def _register_unknown_markup(source: str) -> None:
     from docutils.parsers.rst import directives, languages, roles
 
     language = languages.get_language("en")

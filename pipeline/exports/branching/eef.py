@@ -77,12 +77,12 @@ def _splice(graded: GradedRollout, branch: Branch, forks: Sequence[Fork]) -> Spl
             continue
         before = max((f for f in forks if f.prefix <= turn.prefix), key=lambda f: f.prefix)
         after = min((f for f in forks if f.prefix > turn.prefix), key=lambda f: f.prefix)
-        label = "idle" if is_idle(graded.rollout.trajectory, turn) else _label(before.solved, after.solved)
+        label = "idle" if is_idle(graded.rollout.trajectory, turn) else _label_turn(before.solved, after.solved)
         labelled.append(LabelledTurn(turn, label, after.solved, len(after.branches)))
     return Spliced(start, branch.rollout.trajectory, tuple(labelled))
 
 
-def _label(before: int, after: int) -> Label:
+def _label_turn(before: int, after: int) -> Label:
     if after:
         return "beneficial" if before else "recovery"
     return "harmful" if before else "lost"

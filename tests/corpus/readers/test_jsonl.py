@@ -158,7 +158,9 @@ def test_an_encoding_that_a_byte_order_mark_states_is_read(
     monkeypatch.setattr(base, "_CHUNK", 7)
     rows = read_rows(tmp_path / "a.jsonl", '{"text": "café"}\r\n{"text": "水车 😀"}\r\n'.encode(encoding))
     assert [row.values["text"] for row in rows] == ["café", "水车 😀"]
-    with pytest.raises(CorpusError, match=f"not {encoding}, as its first bytes say; save the file as UTF-8"):
+    with pytest.raises(
+        CorpusError, match=f"its first bytes mark it as {encoding}, but its text is not; save the file as UTF-8"
+    ):
         read_rows(tmp_path / "a.jsonl", '{"text": "café"}'.encode(encoding)[:-1])
 
 
