@@ -70,7 +70,7 @@ def resume(
     return _generate(_override(config, max_seeds=max_seeds, wait_seconds=wait_seconds), folder, watch, runner)
 
 
-def refresh(
+def refresh(  # noqa: PLR0913 - settings of the user
     run: str | Path,
     *,
     new_pairs: int | None = None,

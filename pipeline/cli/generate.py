@@ -80,7 +80,7 @@ class Harden(Generate):
         return hardening(super().settings(**fixed), self.file)
 
 
-def resume(
+def resume(  # noqa: PLR0913, PLR0917 - options of the user
     ctx: typer.Context,
     run: options.Run,
     max_seeds: options.MaxSeeds = None,

@@ -76,12 +76,14 @@ def test_the_embedded_judge_accepts_few_wrong_answers_but_refuses_too_many_right
     assert "judging by embedded" not in {check.name for check in doctor.endpoint(build(), judge=False)}
 
 
-@pytest.mark.parametrize(("verdict", "fault"), [(True, "yes to 100 of 100 wrong answers"), (False, "would count as wrong")])
+@pytest.mark.parametrize(
+    ("verdict", "fault"), [(True, "yes to 100 of 100 wrong answers"), (False, "would count as wrong")]
+)
 def test_a_judge_that_accepts_or_refuses_everything_fails_the_check(verdict: bool, fault: str) -> None:
     judge = ModelConfig(provider="openai", model="j")
     answer = orjson.dumps({"reason": "So it is.", "correct": verdict}).decode()
     with pytest.raises(DigsiteError, match=fault):
-        doctor._check_judges((judge, judge), ScriptedLLM(lambda _: answer))  # noqa: SLF001 - asks no server
+        doctor._check_judges((judge, judge), ScriptedLLM(lambda _: answer))
 
 
 def test_the_demo_model_is_told_from_texts_that_it_cannot_read(tmp_path: Path) -> None:
