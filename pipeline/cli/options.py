@@ -85,6 +85,10 @@ class CorpusOptions:
     language: Annotated[
         str | None, Option(metavar="CODE", help="Language of a CORPUS that is a path, such as en.  [detected]")
     ] = None
+    chunks: Annotated[
+        str | None,
+        Option(metavar="split|as-is", help="as-is: a row is one passage, as your own search system cut it.  [split]"),
+    ] = None
 
     def settings(self, **fixed: Any) -> RunConfig:
         """Build the configuration from the options; values in `fixed` replace options of the same name."""
@@ -175,7 +179,7 @@ class RunOptions(PairOptions):
 
 _SECTIONS = {
     "": "preset strategy steps solve_rate policy operations seed",
-    "corpus.": "text_field title_field id_field language licence attribution as_of",
+    "corpus.": "text_field title_field id_field language licence attribution as_of chunks",
     "runtime.": "pairs new_pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address "
     "workers out verify allow_removal",
 }

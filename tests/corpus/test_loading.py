@@ -36,6 +36,19 @@ def make_rows(n: int) -> list[object]:
     return [{"id": f"d{i}", "title": f"T{i}", "text": f"{TEXT} It was mill number {i}."} for i in range(n)]
 
 
+def test_chunks_of_a_users_own_search_system_stay_as_they_are(path: Path) -> None:
+    texts = [f"{TEXT} " * 40 + f"\n\nNumber {number}" for number in range(3)]
+    rows = [{"id": f"c{number}", "title": "The Mill", "text": text} for number, text in enumerate(texts)]
+    split, whole = load(path, rows), load(path, rows, chunks="as-is")
+    assert [passage.text for passage in whole.passages] == texts
+    assert len(split.passages) > len(texts)
+    assert whole.fingerprint != split.fingerprint
+    (path.parent / "corpus.toml").write_text('chunks = "as-is"\n')
+    assert load(path, rows).fingerprint == whole.fingerprint
+    too_long = load(path, [*rows, {"id": "c9", "text": TEXT * 200}], chunks="as-is")
+    assert (too_long.counts.oversized, len(too_long.passages)) == (1, 3)
+
+
 def test_the_counts_of_a_corpus_add_up(tiny: Corpus, path: Path) -> None:
     rows = [*make_rows(3), {"id": "d9", "title": "Empty", "text": " "}, {"id": "again", "title": "Again", "text": TEXT}]
     rows += [{"id": "twice", "title": "Twice", "text": TEXT}]
