@@ -42,6 +42,7 @@ BudgetMoney = Annotated[
     float | None, Option(help="Stop (exit 3) after spending this much; needs models.default.prices.")
 ]
 BudgetSeconds = Annotated[float | None, Option(help="Stop (exit 3) after this many seconds.")]
+MaxSeeds = Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 per pair]")]
 Config = Annotated[Path | None, Option(help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
 Out = Annotated[Path | None, Option(file_okay=False, help="The folder of all runs.  [outputs]")]
@@ -163,9 +164,7 @@ class RunOptions(PairOptions):
     out: Out = None
     verify: Verify = None
     allow_removal: AllowRemoval = None
-    max_seeds: Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 per pair]")] = (
-        None
-    )
+    max_seeds: MaxSeeds = None
     concurrency: Annotated[
         int | None, Option(min=1, help="Seeds in progress at once.  [enough to keep models busy]")
     ] = None
