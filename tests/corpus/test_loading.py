@@ -263,3 +263,18 @@ def test_progress_is_logged_while_files_are_read(
     with caplog.at_level("INFO", progress_log.NAME):
         corpus.load(corpus.resolve(str(tmp_path)))
     assert [message.rpartition(" ")[2] for message in caplog.messages if "documents read" in message] == ["0", "1", "2"]
+
+
+def test_progress_that_was_logged_is_logged_to_its_end(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([0, 6, 7, 8, 20, 21, 22])
+    monkeypatch.setattr(progress_log.time, "monotonic", lambda: next(seconds))
+    with caplog.at_level("INFO", progress_log.NAME):
+        long_work = progress_log.LoggedProgress("passages indexed")
+        for count in (1, 2, 3):
+            long_work.at(count, 3)
+        short_work = progress_log.LoggedProgress("parts")
+        for count in (1, 2):
+            short_work.at(count, 2)
+    assert caplog.messages == ["passages indexed: 1 of 3", "passages indexed: 3 of 3"]
