@@ -100,7 +100,7 @@ def _serving_openenv(python: Path, server: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [python.with_name("server"), "--port", str(port)]
+    command = [str(python.with_name("server")), "--port", str(port)]
     process = subprocess.Popen(command, env={**os.environ, "DIGSITE_ADDRESS": server}, stderr=subprocess.DEVNULL)
     try:
         for _ in range(240):

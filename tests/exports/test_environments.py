@@ -1,7 +1,7 @@
 """The packages of `export --environment` hold what the data set has, and the same bytes each time."""
 
-import importlib.util
 import json
+import runpy
 import statistics
 import subprocess
 import sys
@@ -51,10 +51,8 @@ def test_a_package_reads_questions_with_any_line_separator_in_them(run: Path) ->
     lines = (package / "questions.jsonl").read_text(encoding="utf-8").split("\n")
     row = json.loads(lines[0]) | {"question": "One\u2028two\x85three?", "split": "train"}
     (package / "questions.jsonl").write_text("\n".join([json.dumps(row, ensure_ascii=False), *lines[1:]]))
-    spec = importlib.util.spec_from_file_location("questions", package / "questions.py")
-    questions = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(questions)
-    assert [question["question"] for question in questions.load_questions("train")].count(row["question"]) == 1
+    questions = runpy.run_path(str(package / "questions.py"))["load_questions"]("train")
+    assert [question["question"] for question in questions].count(row["question"]) == 1
 
 
 def test_the_rows_of_nemo_gym_begin_as_sft_does_and_each_has_its_profile(run: Path) -> None:
