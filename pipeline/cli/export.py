@@ -54,7 +54,10 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     allow_removal: options.AllowRemoval = None,
     environment: Annotated[
         str | None,
-        Option(metavar="FRAMEWORK", help="Write the run as an environment to train in instead: verifiers."),
+        Option(
+            metavar="FRAMEWORK",
+            help="Write the run as an environment to train in instead: nemo-gym, openenv or verifiers.",
+        ),
     ] = None,
     list_views: Annotated[bool, Option("--list", help="Print only the names of all views.")] = False,
     out: options.Out = None,

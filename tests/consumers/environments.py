@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 HOME = Path(os.environ.get("DIGSITE_CONSUMERS", ROOT / ".consumers"))
 PACKAGES = {
@@ -15,6 +17,9 @@ PACKAGES = {
     # Both are for pictures and sound, and their wheels break imports beside a CPU build of torch.
     "llamafactory": ["torch", "llamafactory==0.9.5", "--without torchvision torchaudio"],
     "verifiers": ["verifiers==0.4.0", "pyarrow"],
+    "openenv": ["openenv==0.10.0"],
+    # It asks for a patch release of 3.13 that is hard to come by, and runs on earlier ones.
+    "nemo-gym": ["nemo-gym==0.7.0", "--python 3.13.14"],
     "retrievers": ["torch", "sentence-transformers[train]==6.0.1", "beir==2.2.0"],
     # Ragas 0.4.3 imports a module that langchain-community 0.4 no longer has.
     "ragas": ["ragas==0.4.3", "langchain-community<0.4", "pyarrow", "datasets"],
@@ -23,7 +28,8 @@ PACKAGES = {
     # Its dependencies are deepspeed, ray and vllm; what reads data needs none of them.
     "openrlhf": ["torch", "transformers", "datasets", "tqdm", "aiohttp", "--no-deps openrlhf==0.11.2"],
 }
-"""By consumer: what to install. Torch is the resolver's choice; UV_CONSTRAINT may ask for a CPU build."""
+"""By consumer: what to install, and the Python that it asks for if ours is too old. Torch is the resolver's choice;
+UV_CONSTRAINT may ask for a CPU build."""
 
 
 def python(name: str) -> Path:
@@ -33,8 +39,10 @@ def python(name: str) -> Path:
     if not (folder / ".ready").exists():
         uv = shutil.which("uv") or str(ROOT / ".uv/bin/uv")
         interpreter = folder / "bin/python"
-        _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
+        (wanted,) = [package.split()[1] for package in packages if package.startswith("--python")] or [""]
+        _run(uv, "venv", "--quiet", "--clear", "--python", _find_python(wanted), str(folder))
         install = [uv, "pip", "install", "--quiet", "--python", str(interpreter)]
+        install += ["--python-version", wanted] if wanted else []
         _run(*install, *(package for package in packages if not package.startswith("--")))
         for package in packages:
             if package.startswith("--no-deps"):
@@ -43,6 +51,19 @@ def python(name: str) -> Path:
                 _run(uv, "pip", "uninstall", "--quiet", "--python", str(interpreter), *package.split()[1:])
         (folder / ".ready").touch()
     return folder / "bin/python"
+
+
+def _find_python(version: str) -> str:
+    """Return an interpreter of the minor version, for example of 3.13 for 3.13.14, or this one for an empty version."""
+    if not version:
+        return sys.executable
+    minor = version.rpartition(".")[0]
+    on_path, of_pyenv = shutil.which(f"python{minor}"), Path.home().glob(f".pyenv/versions/{minor}.*/bin/python")
+    for python in (*([on_path] if on_path else []), *map(str, of_pyenv)):
+        # A shim of pyenv may name a version that is not active.
+        if subprocess.run([python, "-c", ""], check=False, capture_output=True).returncode == 0:
+            return python
+    return pytest.skip(f"no Python {minor} on this machine")
 
 
 def _run(*command: str) -> None:

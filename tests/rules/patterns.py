@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pipeline
-from tests.rules.source import Source, called, tree
+from tests.rules.source import FOREIGN, Source, called, tree
 
 SCANS = ("finditer", "findall", "search", "split", "sub", "subn")
 """Methods that try every start in the text, as finditer does."""
@@ -22,8 +22,6 @@ WRITERS = {"re.compile": METHODS, "matching": frozenset({"fullmatch"})} | {
 }
 """Functions whose first argument is a pattern, and the methods by which they use it."""
 FLAGS_AT = {"re.compile": 1, "re.split": 3, "re.sub": 4, "re.subn": 4}
-FOREIGN = ("pipeline.reward.taskset", "pipeline.reward.verl_sft", "pipeline.exports.environments.verifiers")
-"""Modules that import a trainer, which this environment does not have."""
 STAND_IN = "Aa"
 """Takes the place of a name, an alias or an answer that only a call knows."""
 

@@ -8,6 +8,12 @@ from pathlib import Path
 
 BY_NAME = ("import_module", "importlib.import_module", "__import__")
 ROOT = Path(__file__).resolve().parents[2]
+FOREIGN = (
+    "pipeline.reward.taskset",
+    "pipeline.reward.verl_sft",
+    *(f"pipeline.exports.environments.{name}" for name in ("nemo_gym", "openenv", "shared", "verifiers")),
+)
+"""Modules that import a trainer, or files that are beside them only where they are shipped."""
 
 
 @dataclass(frozen=True)

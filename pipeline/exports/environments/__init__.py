@@ -6,101 +6,83 @@ tools are answered by `digsite serve RUN`, so that a model sees what the rollout
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import pyarrow.parquet as pq
 from jinja2 import Environment as Templates
 from jinja2 import StrictUndefined
 
-from pipeline.agents.environment_file import Environment
 from pipeline.errors import UsageError, unknown
-from pipeline.exports.data_set import CODE, ENVIRONMENT, read_manifest, verify_file
+from pipeline.exports.data_set import read_manifest
+from pipeline.exports.environments.nemo_data import render_data
+from pipeline.exports.environments.run_environment import RunEnvironment, read_rows, read_run_environment
+from pipeline.exports.views.records import record
 from pipeline.store.files import atomic_folder, atomic_write
 from pipeline.store.shipped_folders import folder as find_shipped_folder
-from pipeline.types import Data
 
-_HOME, _VIEW = Path(__file__).parent, "rl_verifiers"
-FRAMEWORKS = ("verifiers",)
-"""The folders beside this file. Each holds the files of its package; those that end in `.j2` are templates."""
-
-
-class RunEnvironment(Data):
-    """What every framework needs to know of a run."""
-
-    name: str
-    """The name of the package, for example `digsite-wiki`."""
-    corpus: str
-    licence: str
-    environment: Environment
-    questions: tuple[dict[str, Any], ...]
-    """Rows with `id`, `question`, `golden_answers`, `split`, and the columns of curriculum and provenance."""
-    reward: str
-    """The source of `code/reward.py`."""
-
-    @property
-    def module(self) -> str:
-        return self.name.replace("-", "_")
+_HOME = Path(__file__).parent
+_RECIPES = ("tool_methods.py", "trajectory.py")
+"""Recipes that every package gets a copy of."""
 
 
-def read_run_environment(folder: Path) -> RunEnvironment:
-    """Read the environment of a run from its data set. Raises UsageError if it has no question to train on."""
-    dataset = folder / "dataset"
-    manifest = read_manifest(dataset)
-    shards = [shard for shard in manifest.shards if shard.view == _VIEW]
-    questions = [
-        {"question": row["question"], "split": shard.split, **json.loads(row["info"])}
-        for shard in shards
-        for row in pq.read_table(verify_file(dataset, shard)).to_pylist()
-    ]
-    files = {file.path: file for file in manifest.files}
-    if not questions or ENVIRONMENT not in files:
-        raise UsageError(f"{dataset} has no rows in the view {_VIEW}; write it with: digsite export RUN")
-    corpus = questions[0]["corpus"]
-    return RunEnvironment(
-        name=f"digsite-{'-'.join(_split_words(corpus)) or 'corpus'}",
-        corpus=corpus,
-        licence=questions[0]["licence"],
-        environment=Environment.model_validate_json(verify_file(dataset, files[ENVIRONMENT]).read_bytes()),
-        questions=tuple(questions),
-        reward=verify_file(dataset, files[f"{CODE}/reward.py"]).read_text(encoding="utf-8"),
-    )
+class Framework(NamedTuple):
+    """A framework, whose files are in the folder of its name beside this file.
+
+    Files that end in `.j2` are templates and go to the top of the package, all others into the folder of its code.
+    """
+
+    code: str
+    """The folder of the code within the package."""
+    reads_text_calls: bool = False
+    """Whether a model may write its calls as text."""
 
 
-def _split_words(name: str) -> list[str]:
-    return "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in name.lower()).split()
+FRAMEWORKS = {
+    "nemo-gym": Framework("resources_servers/{module}"),
+    "openenv": Framework("", reads_text_calls=True),
+    "verifiers": Framework("{module}"),
+}
 
 
-def write_package(folder: Path, framework: str) -> Path:
+def write_package(folder: Path, name: str) -> Path:
     """Write the package of a run for a framework into `environments/` of the run, and return its folder.
 
-    Raises UsageError if the framework is unknown or the run has no question to train on.
+    Raises UsageError if the framework is unknown, if the run has no question to train on, or if the framework cannot
+    read the calls of the run's model.
     """
-    if framework not in FRAMEWORKS:
-        raise unknown("framework", framework, FRAMEWORKS)
-    run = read_run_environment(folder)
-    package = folder / "environments" / framework
+    if name not in FRAMEWORKS:
+        raise unknown("framework", name, FRAMEWORKS)
+    framework, run = FRAMEWORKS[name], read_run_environment(folder)
+    if run.environment.calls != "native" and not framework.reads_text_calls:
+        raise UsageError(f"{name} reads native calls only: make a run with models.solver.tools=native")
+    package = folder / "environments" / name
+    files = _render_files(run, name)
+    if name == "nemo-gym":
+        dataset = folder / "dataset"
+        records = (record(row) for _, row in read_rows(dataset, read_manifest(dataset), "records"))
+        code = framework.code.format(module=run.module)
+        files |= {f"{code}/{path}": text for path, text in render_data(run, records).items()}
     with atomic_folder(package) as building:
-        for file, text in _render_files(run, framework).items():
-            atomic_write(building / file, text.encode())
+        for path, text in files.items():
+            atomic_write(building / path, text.encode())
     return package
 
 
-def _render_files(run: RunEnvironment, framework: str) -> dict[str, str]:
-    """Return the texts of a package by path: its own files at the top, and its module in a folder of its name."""
+def _render_files(run: RunEnvironment, name: str) -> dict[str, str]:
+    """Return the texts of a package by path."""
     templates = Templates(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)  # noqa: S701 - no HTML
-    files = {}
-    for source in sorted((_HOME / framework).iterdir()):
-        text = source.read_text(encoding="utf-8") if source.is_file() else ""
+    home, code, files = _HOME / name.replace("-", "_"), Path(FRAMEWORKS[name].code.format(module=run.module)), {}
+    for source in sorted(home.rglob("*")):
         if source.suffix == ".j2":
-            files[source.stem] = templates.from_string(text).render(run=run)
-        elif source.suffix == ".py":
-            files[f"{run.module}/{source.name}"] = text
+            files[source.stem] = templates.from_string(source.read_text(encoding="utf-8")).render(run=run)
+        elif source.is_file() and source.suffix != ".pyc":
+            files[str(code / source.relative_to(home))] = source.read_text(encoding="utf-8")
     environment = run.environment.model_dump(mode="json")
     rows = "".join(f"{json.dumps(question, ensure_ascii=False)}\n" for question in run.questions)
     shared = {
         "questions.jsonl": rows,
+        "questions.py": (_HOME / "shared" / "questions.py").read_text(encoding="utf-8"),
         "environment.json": json.dumps(environment, ensure_ascii=False, indent=1) + "\n",
         "reward.py": run.reward,
-        "trajectory.py": (find_shipped_folder("recipes") / "trajectory.py").read_text(encoding="utf-8"),
+        **{recipe: (find_shipped_folder("recipes") / recipe).read_text(encoding="utf-8") for recipe in _RECIPES},
     }
-    return files | {f"{run.module}/{name}": text for name, text in shared.items()}
+    return files | {str(code / path): text for path, text in shared.items()}

@@ -2,17 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import verifiers.v1 as vf
 from verifiers.v1.harnesses.null import NullHarnessConfig
 from verifiers.v1.runtimes import SubprocessConfig
 
 from . import reward
+from .questions import ENVIRONMENT, load_questions
 from .tools import SearchTools, SearchToolsConfig
-
-HERE = Path(__file__).parent
-ENVIRONMENT = json.loads((HERE / "environment.json").read_text())
 
 
 class QuestionData(vf.TaskData):
@@ -40,18 +37,16 @@ class SearchTasksetConfig(vf.TasksetConfig):
 
 class SearchTaskset(vf.Taskset[Question, SearchTasksetConfig]):
     def load(self) -> Iterator[Question]:
-        for line in (HERE / "questions.jsonl").read_text().splitlines():
-            row = json.loads(line)
-            if row["split"] == self.config.split:
-                data = QuestionData(
-                    id=row["id"],
-                    prompt=row["question"],
-                    system_prompt=row["system"],
-                    golden_answers=row["golden_answers"],
-                    band=row["band"],
-                    order=row["order"],
-                )
-                yield Question(data, self.config.task)
+        for row in load_questions(self.config.split):
+            data = QuestionData(
+                id=row["id"],
+                prompt=row["question"],
+                system_prompt=row["system"],
+                golden_answers=row["golden_answers"],
+                band=row["band"],
+                order=row["order"],
+            )
+            yield Question(data, self.config.task)
 
     @classmethod
     def toolsets(cls, config: SearchTasksetConfig) -> list[vf.Toolset]:

@@ -2,24 +2,20 @@
 
 import asyncio
 import inspect
-import json
-import os
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import verifiers.v1 as vf
 from pydantic import Field
 
+from .questions import ADDRESS, ENVIRONMENT
 from .trajectory import Trajectory
 
-ENVIRONMENT = json.loads((Path(__file__).parent / "environment.json").read_text())
 TYPES = {"string": str, "integer": int}
 
 
 class SearchToolsConfig(vf.SharedToolsetConfig):
-    address: str = os.environ.get("DIGSITE_ADDRESS", "http://127.0.0.1:8000")
-    """The address that `digsite serve` has printed, without a path."""
+    address: str = ADDRESS
 
 
 class SearchState(vf.State):
