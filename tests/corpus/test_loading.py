@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -269,7 +270,7 @@ def test_progress_that_was_logged_is_logged_to_its_end(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter([0, 6, 7, 8, 20, 21, 22])
-    monkeypatch.setattr(progress_log.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
     with caplog.at_level("INFO", progress_log.NAME):
         long_work = progress_log.LoggedProgress("passages indexed")
         for count in (1, 2, 3):
