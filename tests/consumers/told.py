@@ -18,8 +18,8 @@ RULES_ONLY = {
 """Views whose consumer cannot be installed: the rules as code, and where they stand."""
 HEAD = """# What was loaded by whom
 
-`make test-consumers` writes this page. It runs each consumer's own code, in a separate environment, on a small synthetic
-data set. "Rules only" means that no package could be installed. Then the named test checks the rules instead.
+`make test-consumers` writes this page. It runs each consumer's own code, in a separate environment, on a small
+synthetic data set. "Rules only" means that no package could be installed. Then the named test checks the rules instead.
 
 | consumer | version | view | what was done | result |
 |---|---|---|---|---|
