@@ -98,7 +98,11 @@ def _modules_with_a_clock() -> list[Any]:
 
     # Files that are copied out with an export import packages that the product does not have.
     left_out = ("pipeline.reward", "pipeline.exports.environments.")
-    names = [info.name for info in pkgutil.walk_packages(pipeline.__path__, "pipeline.") if not info.name.startswith(left_out)]
+    names = [
+        info.name
+        for info in pkgutil.walk_packages(pipeline.__path__, "pipeline.")
+        if not info.name.startswith(left_out)
+    ]
     modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
     with_clock = [module for module in modules if getattr(module, "datetime", None) is dt.datetime]
     assert with_clock, "nothing in the product reads the clock any more"
