@@ -56,6 +56,7 @@ def resume(
     run: str | Path,
     *,
     out: Path | None = None,
+    max_seeds: int | None = None,
     wait_seconds: float | None = None,
     watch: RunCallbacks | None = None,
     runner: Runner = in_process,
@@ -66,16 +67,15 @@ def resume(
     to wait for an endpoint that is still loading.
     """
     folder, config = reopen(run, out)
-    if wait_seconds is not None:
-        config = config.with_runtime(wait_seconds=wait_seconds)
-    return _generate(config, folder, watch, runner)
+    return _generate(_override(config, max_seeds=max_seeds, wait_seconds=wait_seconds), folder, watch, runner)
 
 
-def refresh(
+def refresh(  # noqa: PLR0913 - settings of the user
     run: str | Path,
     *,
     new_pairs: int | None = None,
     out: Path | None = None,
+    max_seeds: int | None = None,
     wait_seconds: float | None = None,
     watch: RunCallbacks | None = None,
     runner: Runner = in_process,
@@ -89,9 +89,12 @@ def refresh(
     newest = find_newest(folder)
     _, config = reopen(newest, folder.parents[1])
     config = config.with_runtime(**goal_of_refresh(newest, config, new_pairs))
-    if wait_seconds is not None:
-        config = config.with_runtime(wait_seconds=wait_seconds)
-    return _generate(config, None, watch, runner)
+    return _generate(_override(config, max_seeds=max_seeds, wait_seconds=wait_seconds), None, watch, runner)
+
+
+def _override(config: RunConfig, **runtime: float | None) -> RunConfig:
+    """Replace the settings of `runtime` that have a value."""
+    return config.with_runtime(**{name: value for name, value in runtime.items() if value is not None})
 
 
 def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:

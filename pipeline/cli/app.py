@@ -51,7 +51,6 @@ def _call(result: Any, **_: Any) -> Any:
 app = typer.Typer(
     name="digsite",
     result_callback=_call,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -214,7 +214,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - options of the user
         checks = diagnosis.endpoint(settings, judge=judge)
     else:
         checks = diagnosis.checks(out or Runtime().out)
-    rows = [("ok" if c.ok else "missing", c.name, c.detail + (f" → {c.remedy}" if c.remedy else "")) for c in checks]
+    rows = [("ok" if c.ok else "not ok", c.name, c.detail + (f" → {c.remedy}" if c.remedy else "")) for c in checks]
     table = console.table("", "what", "found", rows=rows)
     console.result([check.model_dump() for check in checks], table, as_json=json)
     return 0 if all(check.ok for check in checks) else 1

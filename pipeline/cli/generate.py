@@ -80,9 +80,10 @@ class Harden(Generate):
         return hardening(super().settings(**fixed), self.file)
 
 
-def resume(
+def resume(  # noqa: PLR0913, PLR0917 - options of the user
     ctx: typer.Context,
     run: options.Run,
+    max_seeds: options.MaxSeeds = None,
     out: options.Out = None,
     wait: options.Wait = None,
     no_flow: options.NoFlow = False,
@@ -92,13 +93,15 @@ def resume(
     from pipeline import api
 
     folder, config = reopen(run, out)
-    return _run(partial(api.resume, folder, wait_seconds=wait), config, None if no_flow else ctx.obj, as_json=json)
+    job = partial(api.resume, folder, max_seeds=max_seeds, wait_seconds=wait)
+    return _run(job, config, None if no_flow else ctx.obj, as_json=json)
 
 
 def refresh(  # noqa: PLR0913, PLR0917 - options of the user
     ctx: typer.Context,
     run: options.Run,
     new_pairs: NewPairs = None,
+    max_seeds: options.MaxSeeds = None,
     out: options.Out = None,
     wait: options.Wait = None,
     no_flow: options.NoFlow = False,
@@ -108,7 +111,7 @@ def refresh(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline import api
 
     folder, config = reopen(run, out)
-    job = partial(api.refresh, folder, new_pairs=new_pairs, wait_seconds=wait)
+    job = partial(api.refresh, folder, new_pairs=new_pairs, max_seeds=max_seeds, wait_seconds=wait)
     return _run(job, config, None if no_flow else ctx.obj, as_json=json)
 
 

@@ -42,6 +42,7 @@ BudgetMoney = Annotated[
     float | None, Option(help="Stop (exit 3) after spending this much; needs models.default.prices.")
 ]
 BudgetSeconds = Annotated[float | None, Option(help="Stop (exit 3) after this many seconds.")]
+MaxSeeds = Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 per pair]")]
 Config = Annotated[Path | None, Option(help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
 Out = Annotated[Path | None, Option(file_okay=False, help="The folder of all runs.  [outputs]")]
@@ -83,6 +84,10 @@ class CorpusOptions:
     id_field: Annotated[str | None, Option(help="Field of the id.  [id]")] = None
     language: Annotated[
         str | None, Option(metavar="CODE", help="Language of a CORPUS that is a path, such as en.  [detected]")
+    ] = None
+    chunks: Annotated[
+        str | None,
+        Option(metavar="split|as-is", help="as-is: a row is one passage, as your own search system cut it.  [split]"),
     ] = None
 
     def settings(self, **fixed: Any) -> RunConfig:
@@ -163,9 +168,7 @@ class RunOptions(PairOptions):
     out: Out = None
     verify: Verify = None
     allow_removal: AllowRemoval = None
-    max_seeds: Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 per pair]")] = (
-        None
-    )
+    max_seeds: MaxSeeds = None
     concurrency: Annotated[
         int | None, Option(min=1, help="Seeds in progress at once.  [enough to keep models busy]")
     ] = None
@@ -176,7 +179,7 @@ class RunOptions(PairOptions):
 
 _SECTIONS = {
     "": "preset strategy steps solve_rate policy operations seed",
-    "corpus.": "text_field title_field id_field language licence attribution as_of",
+    "corpus.": "text_field title_field id_field language licence attribution as_of chunks",
     "runtime.": "pairs new_pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address "
     "workers out verify allow_removal",
 }

@@ -42,7 +42,7 @@ class GateConfig(Data):
     off: tuple[str, ...] = ()
     """Names of gates that are turned off."""
     answers: Ratio = 0.01
-    """Largest share of the pairs with the same answer. The first pair with an answer always passes."""
+    """Largest share of the pairs with the same answer. Two pairs may always have the same answer."""
     documents: Ratio = 0.10
     """Largest share of the pairs that use the same document as evidence, not counting pairs whose seed is in that
     document. Two pairs may always use the same document."""

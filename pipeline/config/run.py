@@ -7,7 +7,7 @@ commands that continue the same run.
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from pydantic import Field, field_validator, model_validator
@@ -84,6 +84,10 @@ LOCAL_SEEDS = 8
 """Seeds that run at once if no model is at an endpoint."""
 
 
+Chunks = Literal["split", "as-is"]
+"""Whether the texts of a corpus are cut into passages."""
+
+
 class CorpusConfig(Data):
     """The corpus, and the names of its fields if it has no manifest."""
 
@@ -104,6 +108,9 @@ class CorpusConfig(Data):
     """Whom to credit for the texts."""
     as_of: AsOf | None = None
     """Date of the texts: the year, month or day whose state of the world they describe."""
+    chunks: Chunks | None = None
+    """`split`: texts are cut into passages of about 100 words. `as-is`: each row or file is one passage, for texts that
+    your own search system has cut already. If left out: as `corpus.toml` says, else `split`."""
 
     @property
     def identity(self) -> str:

@@ -12,9 +12,9 @@ from pipeline.text import HAN, THAI, Span, sentences
 from pipeline.text.scripts import has_german_date, is_foreign, is_spaceless, may_end_at_mark
 from pipeline.types import Document, Passage
 
-PLAIN, OTHERS, LINES, MARKED = 1, 2, 3, 4
+PLAIN, OTHERS, LINES, MARKED, WHOLE = 1, 2, 3, 4, 5
 """By which rules a text is cut: those of German dates and of scripts other than the Latin one, those of several lines,
-those of sentences that begin with a capital letter such as Ö or stand in quotation marks that are not English.
+those of sentences that begin with a capital letter such as Ö or stand in quotation marks that are not English, or none.
 The highest of a corpus is part of its fingerprint: give a rule a new number whenever a text would be cut otherwise by
 it, by a change in `sentences` too."""
 
@@ -53,9 +53,14 @@ def passages(document: Document) -> list[Passage]:
     return [passage(document, number, span) for number, span in enumerate(spans(document))]
 
 
-def spans(document: Document) -> list[Span]:
-    """Return the ranges of a document's passages, in code points of `stored`. None includes the title."""
+def spans(document: Document, *, uncut: bool = False) -> list[Span]:
+    """Return the ranges of a document's passages, in code points of `stored`. None includes the title.
+
+    If `uncut` is set, the document is one passage.
+    """
     body = len(document.title) + 1
+    if uncut:
+        return [Span(body, body + len(document.text))]
     return [Span(body + start, body + end) for start, end in _cut(document.text)]
 
 

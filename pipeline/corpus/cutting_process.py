@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.corpus import parts
 from pipeline.corpus.child_process import end_child, start_child
-from pipeline.corpus.cutting import rules, spans
+from pipeline.corpus.cutting import WHOLE, rules, spans
 from pipeline.corpus.hashes import hash_text
 from pipeline.corpus.prepared import stored_sha256
 from pipeline.types import sha256
@@ -28,22 +28,25 @@ CUTS = pa.schema(
 """`digest` is the hash of the text alone, `rules` the number of the rules that cut the document."""
 _ALONE = 8 << 20
 """This process cuts the first so many characters itself: for fewer, a second process is not worth its start."""
-_CHILD = "from pipeline.corpus.cutting_process import serve; serve()"
+_CHILD = "import sys; from pipeline.corpus.cutting_process import serve; serve(uncut=sys.argv[1] == 'True')"
 
 
-def cut(texts: pa.RecordBatch, stopped: Event | None = None) -> pa.RecordBatch:
-    """Cut documents, and return what `CUTS` lists. Raises CancelledError once `stopped` is set."""
+def cut(texts: pa.RecordBatch, stopped: Event | None = None, *, uncut: bool = False) -> pa.RecordBatch:
+    """Cut documents, and return what `CUTS` lists. Raises CancelledError once `stopped` is set.
+
+    If `uncut` is set, each document is one passage.
+    """
     documents = [parts.document(row) for row in zip(*(column.to_pylist() for column in texts.columns), strict=True)]
     cuts = []
     for document in documents:
         if stopped and stopped.is_set():
             raise CancelledError
-        cuts.append(spans(document))
+        cuts.append(spans(document, uncut=uncut))
     columns: dict[str, tuple[Any, Any]] = {
         "passages": (map(len, cuts), np.uint32),
         "characters": ((len(document.text) for document in documents), np.uint32),
         "id_hash": ((hash_text(document.id) for document in documents), np.uint64),
-        "rules": ((rules(document.text) for document in documents), np.uint8),
+        "rules": ((WHOLE if uncut else rules(document.text) for document in documents), np.uint8),
     }
     arrays = {name: parts.numbers(np.fromiter(values, kind, len(cuts))) for name, (values, kind) in columns.items()}
     texts_of = {"sha256": map(stored_sha256, documents), "digest": (sha256(document.text) for document in documents)}
@@ -54,7 +57,8 @@ def cut(texts: pa.RecordBatch, stopped: Event | None = None) -> pa.RecordBatch:
 class Cutter:
     """Cuts batches in order. One thread of this process waits for the second process."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, uncut: bool = False) -> None:
+        self._uncut = uncut
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutter")
         self._characters = 0
         self._child: Popen[bytes] | None = None
@@ -73,11 +77,11 @@ class Cutter:
                 return self._cut_away(texts)
             except (OSError, StopIteration, pa.ArrowInvalid):  # it could not start, or was killed
                 self._alone = True
-        return cut(texts, self._stopped)
+        return cut(texts, self._stopped, uncut=self._uncut)
 
     def _cut_away(self, texts: pa.RecordBatch) -> pa.RecordBatch:
         if not self._child:
-            self._child = start_child(_CHILD)
+            self._child = start_child(_CHILD, self._uncut)
             self._writer = pa.ipc.new_stream(self._child.stdin, parts.TEXTS)
             if self._stopped.is_set():  # `__exit__` may have come before there was a process to kill
                 self._child.kill()
@@ -99,8 +103,8 @@ class Cutter:
             end_child(self._child)
 
 
-def serve() -> None:
+def serve(*, uncut: bool) -> None:
     with pa.ipc.new_stream(sys.stdout.buffer, CUTS) as writer:
         for texts in pa.ipc.open_stream(sys.stdin.buffer):
-            writer.write_batch(cut(texts))
+            writer.write_batch(cut(texts, uncut=uncut))
             sys.stdout.buffer.flush()

@@ -44,7 +44,10 @@ def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
 def _read_source(builder: "_Builder") -> None:
     manifest, writing = builder.manifest, None
     # An error stops the cutter first, so that nothing waits many seconds until a block is cut.
-    with ThreadPoolExecutor(1, thread_name_prefix="parts") as thread, Cutter() as cutter:
+    with (
+        ThreadPoolExecutor(1, thread_name_prefix="parts") as thread,
+        Cutter(uncut=manifest.chunks == "as-is") as cutter,
+    ):
         try:
             for block in blocks(manifest, cutter):
                 # The next block is read while this one is written.

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from pipeline.config import CorpusConfig, toml
 from pipeline.config.load import config_error
-from pipeline.config.run import ADDRESSED, slug
+from pipeline.config.run import ADDRESSED, Chunks, slug
 from pipeline.corpus import readers
 from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits
@@ -24,6 +24,8 @@ from pipeline.types.data import matching
 ROOT = folder("corpora")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _T = TypeVar("_T", bound=Data)
+LONGEST_CHUNK = 10_000
+"""Most characters of a passage that is not cut: an agent reads several with each search."""
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
@@ -56,6 +58,8 @@ class Description(Data):
     """A code such as `en` or `pt-BR`."""
     as_of: AsOf = ""
     """The date whose state of the world the texts describe; empty if unknown."""
+    chunks: Chunks = "split"
+    """Whether texts are cut into passages. `as-is`: each row or file is one passage."""
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the text may be redistributed."""
     fields: Fields = Fields()
@@ -73,6 +77,11 @@ class Manifest(Description):
     @property
     def path(self) -> Path:
         return self.source if self.source.is_absolute() or self.remote else ROOT / self.source
+
+    @property
+    def longest(self) -> int:
+        """Return the most characters of a document that is read."""
+        return min(self.limits.doc_chars, LONGEST_CHUNK) if self.chunks == "as-is" else self.limits.doc_chars
 
     @property
     def remote(self) -> bool:
@@ -120,7 +129,7 @@ def resolve(name_or_path: str, **options: str | None) -> Manifest:
     settings = CorpusConfig(name=name_or_path, **options)
     field_options = {"id": settings.id_field, "title": (settings.title_field,), "text": settings.text_field}
     fields = {name: value for name, value in field_options.items() if value != getattr(Fields(), name)}
-    facts = settings.model_dump(include={"language", "licence", "attribution", "as_of"}, exclude_none=True)
+    facts = settings.model_dump(include={"language", "licence", "attribution", "as_of", "chunks"}, exclude_none=True)
     if _NAME.fullmatch(name_or_path) and name_or_path in names():
         if fields:
             raise UsageError(f"the manifest of '{name_or_path}' names its fields: leave out --text-field and the like")

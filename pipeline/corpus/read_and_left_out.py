@@ -130,7 +130,7 @@ class Tally:
         if not self.counts["passages"]:
             manifest = self._manifest
             read, empty, large = (self.counts[name] for name in ("read", "empty", "oversized"))
-            rows = f"{read} rows, {empty} of them empty, {large} of more than {manifest.limits.doc_chars:,} characters"
+            rows = f"{read} rows, {empty} of them empty, {large} of more than {manifest.longest:,} characters"
             raise CorpusError(
                 f"{manifest.path}: no document in it ({rows if read else 'it is empty'}); give one with text"
             )

@@ -47,7 +47,7 @@ class Block:
             self.rows.append(RowRead(row.place, "bad", document))
         elif not document.text:
             self.rows.append(RowRead(row.place, "empty", kind=row.kind, pages=row.pages))
-        elif len(document.title) + 1 + len(document.text) > self._manifest.limits.doc_chars:
+        elif len(document.title) + 1 + len(document.text) > self._manifest.longest:
             self.rows.append(RowRead(row.place, "oversized", kind=row.kind, pages=row.pages))
         else:
             self.rows.append(RowRead(row.place, notes=self._notes(row, document), kind=row.kind, pages=row.pages))

@@ -19,7 +19,7 @@ from pipeline.types import sha256
 
 
 def signature(manifest: Manifest) -> str:
-    """Return a hash of the source's files, the manifest's fields and limits, and the code that reads and cuts it.
+    """Return a hash of the source's files, of how the manifest says to read them, and of the code that does.
 
     Raises:
         CorpusError: if the source does not exist.
@@ -34,7 +34,7 @@ def signature(manifest: Manifest) -> str:
         files = [
             _file_identity(file, path) for file in (walk(path) if path.is_dir() else [path]) if file.name != BESIDE
         ]
-    how = manifest.model_dump(mode="json", include={"name", "reader", "source", "sha256", "fields", "limits"})
+    how = manifest.model_dump(mode="json", include={"name", "reader", "source", "sha256", "fields", "limits", "chunks"})
     versions = {name: library_version(reader) for name, reader in READERS.items()}
     return sha256(orjson.dumps([how, files, versions, _code()]).decode())
 

@@ -27,8 +27,9 @@ from pipeline.store.files import checksum
 _GIB = 1 << 30
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 _PROBES, _PROBE_SECONDS = 3, 120.0
-_FALSE_YES, _UNREADABLE = 0.05, 4
-"""The most wrong answers accepted, as a share, and the most unreadable verdicts. About 100 near misses are wrong."""
+_FALSE_YES, _FALSE_NO, _UNREADABLE = 0.05, 0.25, 4
+"""The largest share of wrong answers accepted and of right answers refused, and the most unreadable verdicts. About
+half of the 200 near misses are wrong."""
 _MEMORY, _DISK = 2.0, 2.0
 """GiB that a run over about ten thousand documents needs, with some to spare."""
 _UNBUILT = "none yet; each is built when its corpus is first used, in seconds"
@@ -126,9 +127,9 @@ async def _check_context(model: ModelConfig, client: LLM, config: RunConfig) -> 
 
 
 def _check_judges(judges: tuple[ModelConfig, ...], llm: LLM) -> str:
-    """Fail if the judges accept too many wrong answers, since a wrong "yes" makes a question look solved for ever.
+    """Fail if the judges accept too many wrong answers, or refuse too many right ones.
 
-    A wrong "no" only costs a rollout, so it is shown but fails nothing.
+    A wrong "yes" makes a question look solved for ever. A wrong "no" costs a rollout, so more of them are tolerated.
     """
     scores = asyncio.run(score(judges, llm))
     detail = f"yes to {scores.false_yes} of {scores.wrong} wrong answers, "
@@ -137,8 +138,12 @@ def _check_judges(judges: tuple[ModelConfig, ...], llm: LLM) -> str:
         detail += f"; with one verdict in place of two, yes to {scores.alone_yes} of the wrong ones"
     if scores.unreadable:
         detail += f"; {scores.unreadable} gave no readable verdict"
+    remedy = "name a stronger model for [models.judge]"
     if scores.false_yes > _FALSE_YES * scores.wrong or scores.unreadable > _UNREADABLE:
-        raise _Missing(detail, "name a stronger model for [models.judge]")
+        raise _Missing(detail, remedy)
+    if scores.false_no > _FALSE_NO * scores.right:
+        lost = "right answers in other words than the key's would count as wrong: fewer pairs, and solve rates too low"
+        raise _Missing(f"{detail}; {lost}", remedy)
     return detail
 
 

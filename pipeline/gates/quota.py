@@ -41,8 +41,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """All values of those traits that have a fixed set."""
 
-_PAIRS_PER_DOCUMENT = 2
-"""This many pairs may use a document whatever their share is, so that small runs keep their pairs."""
+_ALWAYS = 2
+"""This many pairs may have one answer, or use one document, whatever their share is: small runs keep their pairs."""
 
 
 def check_traits(settings: GateConfig) -> None:
@@ -84,7 +84,7 @@ def overused_answer(draft: Draft, record: Record, settings: GateConfig) -> list[
     if draft.answer_type is AnswerType.BOOLEAN:
         return []
     answer = normalise(draft.answer)
-    return _limit([answer], f"enough pairs have the answer '{answer}'", share=settings.answers)
+    return _limit([answer], f"enough pairs have the answer '{answer}'", _ALWAYS, settings.answers)
 
 
 def overused_document(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
@@ -95,7 +95,7 @@ def overused_document(draft: Draft, record: Record, settings: GateConfig) -> lis
     seed_document = record.seed.passage.document_id
     documents = [document for hop in draft.hops if (document := hop.passage_id.rpartition("#")[0]) != seed_document]
     full = "enough pairs rest on one of its documents"
-    return _limit(documents, full, _PAIRS_PER_DOCUMENT, settings.documents)
+    return _limit(documents, full, _ALWAYS, settings.documents)
 
 
 def overused_opening(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
@@ -110,7 +110,7 @@ def overused_passage(draft: Draft, record: Record, settings: GateConfig) -> list
     return _limit(passages, "enough pairs rest on one of its passages", settings.pairs_per_passage)
 
 
-def _limit(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> list[GateResult]:
+def _limit(marks: list[str], full: str, most: int, share: float = 0.0) -> list[GateResult]:
     return [GateResult(marks=tuple(dict.fromkeys(marks)), most=most, share=share, full=full)] if marks else []
 
 

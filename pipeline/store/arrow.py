@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,13 +28,15 @@ def arrow(kind: Any, int_type: pa.DataType = pa.int32()) -> pa.DataType:  # noqa
     """Return the Arrow type of a Python type.
 
     Args:
-        kind: `str`, `bool`, `int`, `float`, `[kind]` for a list, `{name: kind}` for a struct, an Arrow type itself, or
-            the annotation of a field, where a class of `types` is a struct and an enum is text.
+        kind: `str`, `bool`, `int`, `float`, `[kind]` or `list[kind]` for a list, `{name: kind}` for a struct, an Arrow
+            type itself, or the annotation of a field, where a class of `types` is a struct and an enum is text.
         int_type: the type of `int`.
+
+    Raises TypeError if no Arrow type holds such values.
     """
     if isinstance(kind, pa.DataType):
         return kind
-    if isinstance(kind, list) or get_origin(kind) is tuple:
+    if isinstance(kind, list) or get_origin(kind) in {list, tuple}:
         return pa.list_(arrow(kind[0] if isinstance(kind, list) else get_args(kind)[0], int_type))
     if get_origin(kind) is UnionType:
         first, *more_parts = (part for part in get_args(kind) if part is not NoneType)
@@ -45,7 +47,12 @@ def arrow(kind: Any, int_type: pa.DataType = pa.int32()) -> pa.DataType:  # noqa
         kind = {name: field.annotation for name, field in fields.items()}
     if isinstance(kind, dict):
         return pa.struct([(name, arrow(part, int_type)) for name, part in kind.items()])
-    return {bool: pa.bool_(), int: int_type, float: pa.float64()}.get(kind, pa.string())
+    if get_origin(kind) is Literal or issubclass(kind, str):
+        return pa.string()
+    types = {bool: pa.bool_(), int: int_type, float: pa.float64()}
+    if kind not in types:
+        raise TypeError(f"no Arrow type holds {kind!r}: give str, bool, int, float, [kind] or {{name: kind}}")
+    return types[kind]
 
 
 def _merge(structs: list[pa.DataType]) -> pa.DataType:

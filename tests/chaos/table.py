@@ -23,10 +23,9 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "reliability.md"
 HEAD = """# Reliability
 
-What Digsite promises to survive, the tests that attack each promise, and what came of them. `make chaos` writes this
-page from the tests' own figures; what was not run is not shown as passed.
-A call that is "paid twice" was in flight when its process was killed. A worker whose disk is lost with it, or is no
-shared one, costs at most one batch of seeds.
+This page lists what Digsite promises to survive, the test of each promise, and its result. `make chaos` writes it from
+the tests' own figures. A test that was not run is not shown as passed. A call is "paid twice" if it was in flight when
+its process was killed. If a worker dies and its disk is lost or not shared, at most one batch of seeds is lost.
 
 """
 

@@ -39,6 +39,7 @@ def test_every_flag_has_a_key_of_the_configuration(tmp_path: Path) -> None:
             "operations": "ratio,list",
             "verify": True,
             "allow_removal": True,
+            "chunks": "as-is",
             "engine": "dask",
             "like": tmp_path / "like.txt",
         }

@@ -37,6 +37,13 @@ except SystemExit as ended:
         assert f"  {command} " in process.stdout
 
 
+def test_a_shell_completes_commands_and_options() -> None:
+    for words, completion in (("digsite gen", "generate"), ("digsite generate --pa", "--pairs")):
+        line = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "_DIGSITE_COMPLETE": "complete_bash"}
+        process = subprocess.run(DIGSITE, capture_output=True, text=True, check=True, env=os.environ | line)
+        assert process.stdout.split() == [completion]
+
+
 def test_no_flow_never_imports_prefect(tmp_path: Path) -> None:
     code = """
 import sys

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.generate import say_shortfalls
+from pipeline.cli.generate import SHORT, say_shortfalls
 from pipeline.config import build
 from pipeline.run.result import RunResult
+from tests.cli.conftest import SMALL, Digsite
 
 
 @pytest.mark.parametrize(("adversarial", "advised"), [("true", True), ("false", False)])
@@ -48,3 +49,12 @@ def test_fewer_steps_are_advised_only_if_that_is_possible(
         message = capsys.readouterr().err
         assert "--max-seeds" in message
         assert ("fewer --steps" in message) is is_advised
+
+
+@pytest.mark.parametrize("command", ["resume", "refresh"])
+def test_a_run_that_gave_up_continues_with_more_seeds(command: str, digsite: Digsite, tmp_path: Path) -> None:
+    options = [*SMALL, "--no-flow", "--out", tmp_path, "--set", "difficulty.adversarial=false"]
+    first = digsite("generate", "tiny", *options, "--steps", "9", "--pairs", "1", "--max-seeds", "1")
+    assert (first.code, "1 seeds gave 0 of 1 pairs" in first.err) == (SHORT, True)
+    second = digsite(command, "tiny/latest", "--max-seeds", "3", "--no-flow", "--out", tmp_path)
+    assert (second.code, "3 seeds gave 0 of 1 pairs" in second.err) == (SHORT, True)

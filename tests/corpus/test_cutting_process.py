@@ -37,6 +37,14 @@ def child_pid(cutter: Cutter) -> int:
     return cutter._child.pid
 
 
+def test_child_process_leaves_the_chunks_of_a_user_whole() -> None:
+    with Cutter(uncut=True) as cutter:
+        cuts = cutter.submit(make_batch(0), 1).result()
+        assert cutter._child is not None
+    assert cuts.equals(cut(make_batch(0), uncut=True))
+    assert cuts.column("passages").to_pylist() == [1, 1, 1]
+
+
 def test_child_process_cuts_documents_alike() -> None:
     expected = [cut(make_batch(number)) for number in range(5)]
     with Cutter() as cutter:

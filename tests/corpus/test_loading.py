@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -34,6 +35,19 @@ def path(tmp_path: Path) -> Path:
 
 def make_rows(n: int) -> list[object]:
     return [{"id": f"d{i}", "title": f"T{i}", "text": f"{TEXT} It was mill number {i}."} for i in range(n)]
+
+
+def test_chunks_of_a_users_own_search_system_stay_as_they_are(path: Path) -> None:
+    texts = [f"{TEXT} " * 40 + f"\n\nNumber {number}" for number in range(3)]
+    rows = [{"id": f"c{number}", "title": "The Mill", "text": text} for number, text in enumerate(texts)]
+    split, whole = load(path, rows), load(path, rows, chunks="as-is")
+    assert [passage.text for passage in whole.passages] == texts
+    assert len(split.passages) > len(texts)
+    assert whole.fingerprint != split.fingerprint
+    (path.parent / "corpus.toml").write_text('chunks = "as-is"\n')
+    assert load(path, rows).fingerprint == whole.fingerprint
+    too_long = load(path, [*rows, {"id": "c9", "text": TEXT * 200}], chunks="as-is")
+    assert (too_long.counts.oversized, len(too_long.passages)) == (1, 3)
 
 
 def test_the_counts_of_a_corpus_add_up(tiny: Corpus, path: Path) -> None:
@@ -250,3 +264,18 @@ def test_progress_is_logged_while_files_are_read(
     with caplog.at_level("INFO", progress_log.NAME):
         corpus.load(corpus.resolve(str(tmp_path)))
     assert [message.rpartition(" ")[2] for message in caplog.messages if "documents read" in message] == ["0", "1", "2"]
+
+
+def test_progress_that_was_logged_is_logged_to_its_end(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([0, 6, 7, 8, 20, 21, 22])
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+    with caplog.at_level("INFO", progress_log.NAME):
+        long_work = progress_log.LoggedProgress("passages indexed")
+        for count in (1, 2, 3):
+            long_work.at(count, 3)
+        short_work = progress_log.LoggedProgress("parts")
+        for count in (1, 2):
+            short_work.at(count, 2)
+    assert caplog.messages == ["passages indexed: 1 of 3", "passages indexed: 3 of 3"]

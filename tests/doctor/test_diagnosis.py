@@ -11,12 +11,14 @@ import orjson
 import pytest
 
 from pipeline.config import build
+from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus, jvm, manifest
 from pipeline.doctor import diagnosis as doctor
 from pipeline.doctor.diagnosis import Check
-from pipeline.errors import RetrievalError
+from pipeline.errors import DigsiteError, RetrievalError
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from tests.chaos.faulty_server import FaultyServer, Reply, Script
+from tests.scripted import ScriptedLLM
 
 
 @pytest.fixture(autouse=True)
@@ -66,12 +68,22 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert "cannot be written" in by_name(tmp_path / "outputs")["disk"].detail
 
 
-def test_the_embedded_judge_is_asked_about_the_near_misses_and_lets_few_pass() -> None:
+def test_the_embedded_judge_accepts_few_wrong_answers_but_refuses_too_many_right_ones() -> None:
     checks = {check.name: check for check in doctor.endpoint(build())}
     check = checks["judging by embedded"]
-    assert check.ok
-    assert "of 100 wrong answers" in check.detail
+    assert not check.ok
+    assert "yes to 1 of 100 wrong answers, no to 59 of 100 right ones" in check.detail
     assert "judging by embedded" not in {check.name for check in doctor.endpoint(build(), judge=False)}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "fault"), [(True, "yes to 100 of 100 wrong answers"), (False, "would count as wrong")]
+)
+def test_a_judge_that_accepts_or_refuses_everything_fails_the_check(verdict: bool, fault: str) -> None:
+    judge = ModelConfig(provider="openai", model="j")
+    answer = orjson.dumps({"reason": "So it is.", "correct": verdict}).decode()
+    with pytest.raises(DigsiteError, match=fault):
+        doctor._check_judges((judge, judge), ScriptedLLM(lambda _: answer))
 
 
 def test_the_demo_model_is_told_from_texts_that_it_cannot_read(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_words_decide_whether_an_answer_changes_with_time_if_no_reader_graded_it
 
 
 SHARES = {
-    "overused_answer": ("answers", lambda n: make_pair(n, answer="2015"), 1),
+    "overused_answer": ("answers", lambda n: make_pair(n, answer="2015"), 2),
     "overused_opening": ("openings", lambda n: make_pair(n, question=f"In what year did number {n} of them end?"), 10),
 }
 
