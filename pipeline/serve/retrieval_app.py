@@ -1,7 +1,8 @@
 """The index over HTTP, so that a model is trained in the environment in which its data was made.
 
-- `POST /retrieve` is Search-R1's contract, which verl's search tool uses too. The title is in quotes on the first line
-  of `contents`, as in its corpora. Without `return_scores`, a hit is only the document.
+- `POST /retrieve` is Search-R1's contract, which the search tools of verl, SkyRL, slime and torchtitan use too. The
+  title is in quotes on the first line of `contents`, as in its corpora. Without `return_scores`, a hit is only the
+  document.
 - `POST /call` makes one tool call in the environment and answers with the tool message, byte for byte as in the data
   set's own rollouts. The tool answers a mistake of the model, as in a rollout; a mistake of the client is a 400.
 - `POST /score` answers the scores that texts would have in the index, so that another run can add distractors to it.
@@ -17,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, HTTPException, Request
-from pydantic import Field
+from pydantic import Field, model_validator
 from starlette.requests import ClientDisconnect
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
@@ -60,6 +61,14 @@ class RetrieveRequest(Data):
     topk: int | None = Field(None, ge=1, le=MOST_HITS)
     return_scores: bool = False
     question_id: _Id = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_one_query(cls, body: Any) -> Any:
+        """Accept the one text `query` in place of `queries`, which is what SkyRL sends."""
+        if not isinstance(body, dict) or "queries" in body or not isinstance(body.get("query"), str):
+            return body
+        return {name: value for name, value in body.items() if name != "query"} | {"queries": [body["query"]]}
 
 
 class RetrieveResponse(Data):

@@ -16,6 +16,8 @@ PACKAGES = {
     "verl": ["torch", "verl==0.9.1", "cachetools", "fastapi", "uvicorn"],
     # Both are for pictures and sound, and their wheels break imports beside a CPU build of torch.
     "llamafactory": ["torch", "llamafactory==0.9.5", "--without torchvision torchaudio"],
+    "swift": ["torch", "ms-swift==4.6.0"],
+    "skyrl": ["skyrl-gym==0.4.0", "datasets"],
     "verifiers": ["verifiers==0.4.0", "pyarrow"],
     "openenv": ["openenv==0.10.0"],
     # It asks for a patch release of 3.13 that is hard to come by, and runs on earlier ones.

@@ -31,6 +31,7 @@ SCRIPTS = {
     "TRL": ("trl", "with_trl.py"),
     "TRL, GRPO": ("trl", "with_trl_grpo.py"),
     "verl": ("verl", "with_verl.py"),
+    "ms-swift": ("swift", "with_swift.py"),
     "LLaMA-Factory": ("llamafactory", "with_llamafactory.py"),
     "verifiers": ("verifiers", "with_verifiers.py"),
     "OpenRLHF": ("openrlhf", "with_openrlhf.py"),

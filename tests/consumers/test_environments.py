@@ -164,3 +164,9 @@ def test_nemo_gym_plays_the_environment_and_profiles_as_the_export_does(
         folder=tmp_path,
         DIGSITE_ADDRESS=server,
     )
+
+
+@pytest.mark.network
+def test_skyrl_searches_a_served_run(out: Path, server: str, tmp_path: Path) -> None:
+    dataset = out / "wiki" / "latest" / "dataset"
+    _play("SkyRL", environments.python("skyrl"), "with_skyrl.py", dataset, server, folder=tmp_path)

@@ -54,6 +54,11 @@ def test_without_scores_documents_stand_bare(ask: Ask, index_service: Served) ->
     assert [sorted(hit) for hit in hits] == [["contents", "id"]] * 2
 
 
+def test_one_query_is_a_batch_of_one(ask: Ask, index_service: Served) -> None:
+    one = post(ask, index_service, query="Kessel Bridge", topk=2, return_scores=True).json()
+    assert one == post(ask, index_service, queries=["Kessel Bridge"], topk=2, return_scores=True).json()
+
+
 def test_a_turn_without_searches_is_no_mistake(ask: Ask, index_service: Served) -> None:
     assert post(ask, index_service, queries=[], topk=3, return_scores=True).json()["result"] == []
 
@@ -90,6 +95,8 @@ def test_the_environment_of_a_data_set_has_the_last_word_on_k(
     [
         ({}, "queries: Field required"),
         ({"queries": "one"}, "queries: "),
+        ({"query": ["one"]}, "queries: Field required"),
+        ({"query": "one", "queries": ["one"]}, "query: "),
         ({"queries": ["x", 7]}, "queries.1: "),
         ({"queries": ["x"], "topk": 0}, "topk: "),
         ({"queries": ["x"], "topk": 1001}, "topk: "),
