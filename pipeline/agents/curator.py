@@ -57,7 +57,7 @@ class _Growth:
     async def expand(self, parent: int, levels: int) -> None:
         """Grow at most this many levels below a node, depth first."""
         settings = self.context.config.tree
-        draw = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
+        draw = random.Random(sha256(f"{self.seed.place}:branch:{parent}")).random()
         branches = levels > settings.depth - settings.branching_depth and draw < settings.branching
         for _ in range(1 + branches if levels else 0):
             child = await self._add_child(parent, levels)

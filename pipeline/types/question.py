@@ -106,3 +106,12 @@ class Seed(Slotted):
     draw: int
     side: Literal["train", "eval"]
     target_steps: int
+
+    @property
+    def place(self) -> str:
+        """Return what tells the seed from others over its corpus, whatever the settings of the run.
+
+        Choices that depend on it are the same in two runs that differ in one setting. So these can be compared seed by
+        seed, and share cached answers.
+        """
+        return f"{self.passage.id}:{self.draw}"

@@ -18,8 +18,8 @@ RULES_ONLY = {
 """Views whose consumer cannot be installed: the rules as code, and where they stand."""
 HEAD = """# What was loaded by whom
 
-Written by `make test-consumers`: each consumer's own code, in an environment of its own, on the shards of a small
-synthetic data set. "Rules only" is what no package could be installed for; the named test holds its rules as code.
+`make test-consumers` writes this page. It runs each consumer's own code, in a separate environment, on a small
+synthetic data set. "Rules only" means that no package could be installed. Then the named test checks the rules instead.
 
 | consumer | version | view | what was done | result |
 |---|---|---|---|---|

@@ -68,10 +68,10 @@ def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str
 
     Chains read best and are guessed least, so half of the seeds get one.
     """
-    is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
+    is_chain = int(sha256(f"chain:{seed.place}")[:8], 16) % 2 == 0
     if target <= ALWAYS_CHAIN or is_chain:
         return []
-    return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
+    return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.place}\n{description}"))
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
