@@ -5,6 +5,7 @@ tools are answered by `digsite serve RUN`, so that a model sees what the rollout
 """
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +14,12 @@ from jinja2 import StrictUndefined
 
 from pipeline.errors import UsageError, unknown
 from pipeline.exports.data_set import read_manifest
-from pipeline.exports.environments.nemo_data import render_data
+from pipeline.exports.environments import nemo_data
 from pipeline.exports.environments.run_environment import RunEnvironment, read_rows, read_run_environment
 from pipeline.exports.views.records import record
 from pipeline.store.files import atomic_folder, atomic_write
 from pipeline.store.shipped_folders import folder as find_shipped_folder
+from pipeline.types import Record
 
 _HOME = Path(__file__).parent
 _RECIPES = ("tool_methods.py", "trajectory.py")
@@ -34,10 +36,12 @@ class Framework(NamedTuple):
     """The folder of the code within the package."""
     reads_text_calls: bool = False
     """Whether a model may write its calls as text."""
+    render_data: Callable[[RunEnvironment, Iterable[Record]], dict[str, str]] = lambda run, records: {}
+    """Returns further files for the folder of its code, by path."""
 
 
 FRAMEWORKS = {
-    "nemo-gym": Framework("resources_servers/{module}"),
+    "nemo-gym": Framework("resources_servers/{module}", render_data=nemo_data.render_data),
     "openenv": Framework("", reads_text_calls=True),
     "verifiers": Framework("{module}"),
 }
@@ -55,12 +59,10 @@ def write_package(folder: Path, name: str) -> Path:
     if run.environment.calls != "native" and not framework.reads_text_calls:
         raise UsageError(f"{name} reads native calls only: make a run with models.solver.tools=native")
     package = folder / "environments" / name
-    files = _render_files(run, name)
-    if name == "nemo-gym":
-        dataset = folder / "dataset"
-        records = (record(row) for _, row in read_rows(dataset, read_manifest(dataset), "records"))
-        code = framework.code.format(module=run.module)
-        files |= {f"{code}/{path}": text for path, text in render_data(run, records).items()}
+    dataset, code = folder / "dataset", framework.code.format(module=run.module)
+    records = (record(row) for _, row in read_rows(dataset, read_manifest(dataset), "records"))
+    data = {f"{code}/{path}": text for path, text in framework.render_data(run, records).items()}
+    files = _render_files(run, name) | data
     with atomic_folder(package) as building:
         for path, text in files.items():
             atomic_write(building / path, text.encode())
