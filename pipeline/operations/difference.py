@@ -1,6 +1,7 @@
 """The difference of two amounts or two dates."""
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
@@ -18,6 +19,9 @@ from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
 from pipeline.values.interval import DATE, ValueInterval, read_date
 
+_YEAR = re.compile(r"\d{1,4}")
+"""A year, also an early one such as 986, which elsewhere reads as a bare number."""
+
 
 class Difference(NumberOperation):
     summary: ClassVar[str] = "the difference between {operands}{unit}"
@@ -30,6 +34,8 @@ class Difference(NumberOperation):
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if len(operands) != 2:
             raise OperationError(f"a difference needs two steps, not {len(operands)}")
+        if step.unit == "years" and all(_YEAR.fullmatch(operand.answer) for operand in operands):
+            return _whole(abs(int(operands[0].answer) - int(operands[1].answer)), step.unit)
         values = comparable_intervals(operands)
         if values[0].kind == DATE:
             return _between_dates(step, operands)
@@ -48,10 +54,11 @@ def _between_dates(step: ComputedStep, operands: Sequence[Operand]) -> Computati
         raise OperationError("cite two years or two whole dates: a year and a day have no certain difference")
     if step.unit not in ("years", "days"):
         raise OperationError("`unit` must be years or days for two dates")
-    number = _years(first, second) if step.unit == "years" else _days(first, second)
-    return Computation(
-        f"{number} {step.unit}", AnswerType.NUMBER, ValueInterval(Fraction(number), Fraction(number), step.unit)
-    )
+    return _whole(_years(first, second) if step.unit == "years" else _days(first, second), step.unit)
+
+
+def _whole(number: int, unit: str) -> Computation:
+    return Computation(f"{number} {unit}", AnswerType.NUMBER, ValueInterval(Fraction(number), Fraction(number), unit))
 
 
 def _years(first: Date, second: Date) -> int:

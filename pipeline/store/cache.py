@@ -5,6 +5,7 @@ moment; a power cut may lose the last answers but never damages the file. Values
 read; a damaged value is a cache miss.
 """
 
+import resource
 import sqlite3
 import threading
 import weakref
@@ -15,7 +16,7 @@ from pathlib import Path
 import zstandard
 
 from pipeline.errors import StoreError
-from pipeline.store.files import clear_errors
+from pipeline.store.files import clear_errors, no_room
 from pipeline.store.real_paths import make_folder, refuse_links
 
 NAME = "cache.sqlite"
@@ -103,10 +104,11 @@ class Cache:
             try:
                 yield
             except sqlite3.Error as error:
-                is_full = getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
-                if is_full:
-                    message = f"disk full while writing {self.path}; free some space and repeat the command"
-                elif type(error) is sqlite3.DatabaseError:
+                name = getattr(error, "sqlite_errorname", "")
+                if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+                    has_limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+                    raise no_room(self.path, is_limit=has_limit and name == "SQLITE_IOERR_WRITE") from error
+                if type(error) is sqlite3.DatabaseError:
                     message = f"{self.path} is damaged ({error}); move it elsewhere and repeat: its answers are lost"
                 else:
                     message = f"cannot use {self.path}: {error}"

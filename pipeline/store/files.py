@@ -29,17 +29,23 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _TOO_MANY = {errno.EMFILE, errno.ENFILE}
 
 
+def no_room(path: Path, *, is_limit: bool) -> StoreError:
+    """Return the error that a file cannot grow, because of a limit of this process or because the disk is full."""
+    if is_limit:
+        return StoreError(
+            f"{path} would be too large for this process; raise the limit (ulimit -f) and repeat the command"
+        )
+    return StoreError(f"disk full while writing {path}; free some space and repeat the command")
+
+
 @contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
     """Turn an OSError of the body into a StoreError or UsageError of one line that says what to do."""
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            raise StoreError(f"disk full while writing {path}; free some space and repeat the command") from error
-        if error.errno == errno.EFBIG:
-            message = f"{path} would be too large for this process; raise the limit (ulimit -f) and repeat the command"
-            raise StoreError(message) from error
+        if error.errno in {*_FULL, errno.EFBIG}:
+            raise no_room(path, is_limit=error.errno == errno.EFBIG) from error
         if error.errno in _TOO_MANY:
             message = f"too many files are open to write {path}; raise the limit (ulimit -n) and repeat the command"
             raise StoreError(message) from error

@@ -18,6 +18,7 @@ import pytest
 from tests.chaos.command import (
     CHEAP,
     CONCURRENCY,
+    KEY,
     ROOT,
     Remains,
     finished,
@@ -175,7 +176,7 @@ def run_cluster(out: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str
 
     Yields the scheduler's process and its address.
     """
-    environment = {**os.environ, "CHAOS_TAG": str(out)}
+    environment = {**os.environ, "CANARY_KEY": KEY, "CHAOS_TAG": str(out)}
 
     def dask(*arguments: str) -> subprocess.Popen[str]:
         at = [sys.executable, "-m", "dask", *arguments]

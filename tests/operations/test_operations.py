@@ -229,6 +229,7 @@ def test_intersect_needs_one_thing():
     ("first", "second", "unit", "answer"),
     [
         ("1894", "1826", "years", "68 years"),
+        ("986", "1449", "years", "463 years"),
         ("3 March 1894", "4 March 1826", "years", "67 years"),
         ("3 March 1894", "1 March 1894", "days", "2 days"),
         ("91 m", "84 m", "m", "7 m"),
