@@ -80,10 +80,10 @@ def refresh(  # noqa: PLR0913 - settings of the user
     watch: RunCallbacks | None = None,
     runner: Runner = in_process,
 ) -> RunResult:
-    """Begin the next version of a run, if its documents changed, and make up for the pairs that no longer hold.
+    """Begin the next version of a run if its documents changed, and make a new pair for each that no longer holds.
 
-    With `new_pairs`, make so many pairs more than are carried over, even if no document changed. A version that was
-    interrupted is continued.
+    With `new_pairs`, make that many pairs in addition to those that are carried over, even if no document changed. A
+    version that was interrupted is continued.
     """
     folder, _ = reopen(run, out)
     newest = find_newest(folder)
@@ -139,10 +139,13 @@ def export(  # noqa: PLR0913 - options of the user
     """Write the data set of a run: all views, or only `views`; the other views stay as they are.
 
     `include` names reasons of rejected records to export too (`below_range`, `below_target`, `beyond_solver`). `policy`
-    is the policy whose measurements count. They, `gates` and `sft` replace the run's own settings from now on. `plain`
-    writes messages and tools as text instead of Arrow's JSON type, which older readers do not know; None keeps the form
-    of the data set that is there. Raises UsageError, and leaves data set and settings as they are, if the journal is
-    damaged, unless `allow_damaged` is set, or if views or files would be removed, unless `allow_removal` is set.
+    is the policy whose measurements select the pairs. `include`, `policy`, `gates` and `sft` replace the run's own
+    settings from now on. `plain` writes messages and tools as text, for older readers that do not know Arrow's JSON
+    type. With None, the data set keeps its form.
+
+    Raises:
+        UsageError: the journal is damaged and `allow_damaged` is not set, or views or files would be removed and
+            `allow_removal` is not set. The data set and the settings stay as they are.
     """
     folder = run_folder(run, out)
     before = config = read(folder).config

@@ -221,9 +221,10 @@ def _distractor_rollouts(record: Record) -> Iterator[Row]:
 
 
 def encounters_of_kind(record: Record, kind: str, policy: str = "") -> Iterator[Sequence[Encounter]]:
-    """Yield for each rollout with distractors its encounters with those of a kind.
+    """Yield, for each rollout with distractors, its encounters with the distractors of one kind.
 
-    The rollouts are those of an accepted pair by the policy, or by the solver if `policy` is empty.
+    The rollouts are those of `policy`, or those of the solver if `policy` is empty. A record without a draft or without
+    a measurement of distractors yields nothing.
     """
     draft, evaluation = record.draft, record.distractor_eval
     if draft and evaluation:

@@ -164,12 +164,13 @@ class Corpus:
         """
         if not _SHOWN_ID.fullmatch(shown_id):
             return None
-        keys, numbers = self._shown
+        keys, numbers = self._places_of_shown_ids
         candidates = (self._passage_at(int(numbers[index])) for index in places(keys, int(shown_id[1:], 16)))
         return next((passage for passage in candidates if passage.shown_id == shown_id), None)
 
     @cached_property
-    def _shown(self) -> tuple[Hashes, Hashes]:
+    def _places_of_shown_ids(self) -> tuple[Hashes, Hashes]:
+        """Return the shown ids of all passages, as sorted numbers, and the index of each passage in `passages`."""
         path = self.folder / _SHOWN
         if not _is_unchanged(path, self._prepared.files.get(_SHOWN)):
             ids = self._parts.iterate_columns("id", "spans")

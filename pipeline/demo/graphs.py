@@ -41,7 +41,7 @@ class GraphPlan:
                 chains = self._paths.find_askable(self._target, frozenset([self._seed_passage.id]))
                 yield from ({"steps": build_steps(chain)} for chain in chains if not is_led_back(chain))
             else:
-                yield from filter(None, (self._build(shape, branches) for branches in self._join(shape)))
+                yield from filter(None, (self._build(shape, branches) for branches in self._combine_branches(shape)))
 
     def searches(self) -> Iterator[PlannedSearch]:
         """Plan searches for the drawn shape: things that the seed's passage leads to, and things to compare with."""
@@ -72,8 +72,8 @@ class GraphPlan:
                     groups.setdefault(name, []).append(chain)
         return groups
 
-    def _join(self, shape: str) -> Iterator[list[Chain]]:
-        """Yield branches that can be compared, with as many steps in all as the target or a few more."""
+    def _combine_branches(self, shape: str) -> Iterator[list[Chain]]:
+        """Yield sets of comparable branches. The steps of a set add up to the target, or to a few more."""
         count = max(_BRANCHES[shape], ceil(self._target / _LONGEST_BRANCH))
         hidden = max(1, self._target - count)
         for branches in self._group(shape).values():

@@ -72,12 +72,12 @@ def parse_dict(text: str, start: int) -> tuple[dict[Any, Any] | None, int]:
 def _parse(source: str, properties: Mapping[str, Sequence[str]]) -> list[PythonCall]:
     try:
         body = ast.parse(source.strip()).body if len(source) <= _LONGEST else []
-        return [_read_call(node, properties) for statement in body for node in _expressions(statement)]
+        return [_read_call(node, properties) for statement in body for node in _unwrap_list_or_print(statement)]
     except _BROKEN:
         return []
 
 
-def _expressions(statement: ast.AST) -> list[ast.expr]:
+def _unwrap_list_or_print(statement: ast.AST) -> list[ast.expr]:
     node = getattr(statement, "value", None) if isinstance(statement, ast.Expr) else None
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "print" and not node.keywords:
         return node.args

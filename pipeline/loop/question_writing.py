@@ -121,7 +121,7 @@ def find_leak(wording: str, graph: Graph) -> str:
 
 
 def split_clauses(wording: str) -> list[str]:
-    """Return the parts of a wording that a searcher may use alone: its sentences, and their clauses of four words."""
+    """Return the parts of a wording that each make a query: its sentences, and their clauses of at least four words."""
     parts = [wording[slice(*span)] for span in sentences(wording)]
     clauses = [clause.strip() for part in parts for clause in _CLAUSE_END.split(part)]
     return list(dict.fromkeys([*parts, *(clause for clause in clauses if len(clause.split()) >= 4)]))
@@ -184,7 +184,7 @@ async def _ask_writer(
     messages = context.prompt(
         "writer/question",
         steps=[_describe_step(graph, step, hidden) for step in graph.steps],
-        answer_form=describe_answer(graph, outcome, hidden),
+        answer_form=describe_answer_form(graph, outcome, hidden),
         like=list(context.config.questions.like),
         earlier=list(earlier),
     )
@@ -225,7 +225,7 @@ async def grade_wordings(wordings: Sequence[str], graph: Graph, context: RunCont
     return output, probe
 
 
-def describe_answer(graph: Graph, outcome: Computation | None, hidden: HiddenAnswers) -> str:
+def describe_answer_form(graph: Graph, outcome: Computation | None, hidden: HiddenAnswers) -> str:
     """Describe to the writer what kind of answer the question asks for, without the answer."""
     if isinstance(graph.last, ComputedStep) and outcome is not None:
         last, operands = operation(graph.last.operation), graph.needed_by(graph.last)
@@ -233,7 +233,7 @@ def describe_answer(graph: Graph, outcome: Computation | None, hidden: HiddenAns
             _ask_for_subject(graph, operand, hidden) if last.gives_subjects else _mask_question(graph, operand, hidden)
             for operand in operands
         ]
-        return last.describe_answer(graph.last, " / ".join(dict.fromkeys(asks)), outcome)
+        return last.describe_answer_form(graph.last, " / ".join(dict.fromkeys(asks)), outcome)
     if day := read_date(graph.answer):
         return {"day": "a date: day, month and year", "month": "a month and its year"}.get(day.precision, "a year")
     if read_interval(graph.answer):

@@ -98,15 +98,15 @@ class Operation(ABC):
         """Return how often a blind guess is right, given the things that the question names."""
         return 0.0
 
-    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+    def describe_answer_form(self, step: ComputedStep, asked_for: str, outcome: Computation) -> str:
         """Return the form that the answer must have, for the writer.
 
         Args:
             step: The computed step.
-            kinds: The kinds of the subjects if the operation gives subjects, or else of the answers.
+            asked_for: What the operands' questions ask for, or their subjects if the operation gives subjects.
             outcome: The computed answer.
         """
-        return f"one name, date or number, as short as it can be: {kinds}"
+        return f"one name, date or number, as short as it can be: {asked_for}"
 
     def thresholds(self, step: ComputedStep, other_operands: Sequence[Operand]) -> list[ValueInterval]:
         """Return the values that an operand would have to cross to change the answer, given the other operands."""
@@ -118,7 +118,7 @@ class NumberOperation(Operation):
 
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
 
-    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+    def describe_answer_form(self, step: ComputedStep, asked_for: str, outcome: Computation) -> str:
         unit = f" in {step.unit}" if step.unit else ""
         rounding = f", rounded: {outcome.rounding}" if outcome.rounding else ""
         return f"a number{unit}{rounding}"
@@ -144,7 +144,7 @@ def select_passing(step: ComputedStep, operands: Sequence[Operand]) -> list[Oper
     """Return the operands that meet the step's condition. Raises OperationError if that is uncertain for a value."""
     if not step.condition:
         raise OperationError("`condition` must be is, is not, before, after, under or over")
-    return [operand for operand in operands if _passes(step, operand)]
+    return [operand for operand in operands if _meets_condition(step, operand)]
 
 
 def bounds(step: ComputedStep) -> list[ValueInterval]:
@@ -153,7 +153,7 @@ def bounds(step: ComputedStep) -> list[ValueInterval]:
     return [bound] if bound else []
 
 
-def _passes(step: ComputedStep, operand: Operand) -> bool:
+def _meets_condition(step: ComputedStep, operand: Operand) -> bool:
     if step.condition in ("is", "is not"):
         return equal(operand.answer, [step.bound]) is (step.condition == "is")
     bound = Operand("bound", step.bound, "", read_interval(step.bound))

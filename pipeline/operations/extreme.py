@@ -42,8 +42,8 @@ class Extreme(Operation):
             f"{step.which}: {'; '.join(operand.answer for operand in operands)}"
         )
 
-    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
-        return f"the name of one of the things that are compared, and not its value: {kinds}"
+    def describe_answer_form(self, step: ComputedStep, asked_for: str, outcome: Computation) -> str:
+        return f"the name of one of the things that are compared, and not its value: {asked_for}"
 
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / len(operands)

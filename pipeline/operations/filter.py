@@ -38,8 +38,8 @@ class Filter(Operation):
         excluded = tuple((operand.subject, *operand.subject_aliases) for operand in operands if operand not in passing)
         return Computation("; ".join(items), AnswerType.LIST, items=items, item_aliases=aliases, excluded=excluded)
 
-    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
-        return f"the names of all things that pass, one or several, and not their values: {kinds}"
+    def describe_answer_form(self, step: ComputedStep, asked_for: str, outcome: Computation) -> str:
+        return f"the names of all things that pass, one or several, and not their values: {asked_for}"
 
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / float(2 ** len(operands) - 2)

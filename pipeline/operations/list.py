@@ -32,8 +32,8 @@ class ListAll(Operation):
         aliases = tuple(operand.aliases for operand in operands)
         return Computation("; ".join(items), AnswerType.LIST, items=tuple(items), item_aliases=aliases)
 
-    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
-        return f"a list of {len(outcome.items)} answers, each asked for in the question: {kinds}"
+    def describe_answer_form(self, step: ComputedStep, asked_for: str, outcome: Computation) -> str:
+        return f"a list of {len(outcome.items)} answers, each asked for in the question: {asked_for}"
 
 
 OPERATION = ListAll()

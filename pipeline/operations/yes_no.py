@@ -29,7 +29,7 @@ class YesNo(Operation):
             raise OperationError("without a `condition`, yes_no compares two steps")
         return Computation("yes" if is_true else "no", AnswerType.BOOLEAN)
 
-    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+    def describe_answer_form(self, step: ComputedStep, asked_for: str, outcome: Computation) -> str:
         return "yes or no"
 
     def chance(self, operands: Sequence[Operand]) -> float:

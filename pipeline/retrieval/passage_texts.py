@@ -42,8 +42,8 @@ def quote_title(text: str) -> str:
     return f'"{" ".join(title.split())}"\n{lay_out(body)}' if line_end else text
 
 
-def unquote_title(text: str) -> str:
-    """Undo `quote_title`."""
+def strip_title_quotes(text: str) -> str:
+    """Remove the quotes around the title, which is the first line of a text in the format of `search_r1`."""
     title, line_end, body = text.partition("\n")
     return f"{title[1:-1]}\n{body}" if line_end and len(title) > 1 and title[0] == title[-1] == '"' else text
 

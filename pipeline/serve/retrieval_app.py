@@ -27,7 +27,7 @@ from pipeline.agents.parse import parse as parse_arguments
 from pipeline.agents.tools import AnswerArguments
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.passage_texts import search_r1, unquote_title
+from pipeline.retrieval.passage_texts import search_r1, strip_title_quotes
 from pipeline.retrieval.question_passages import IndexChanges, Overlay
 from pipeline.serve.http_server import JsonRoute
 from pipeline.types import Call, Data, Hit, Passage, ToolCall
@@ -173,7 +173,7 @@ class _Service:
         if queries * characters > MOST_SCORED:
             line = f"{queries} queries of {characters} characters: at most {MOST_SCORED} together"
             raise HTTPException(400, f"{line}; send fewer queries or texts at once")
-        texts = tuple(map(unquote_title, request.texts))
+        texts = tuple(map(strip_title_quotes, request.texts))
         scores = []
         for query in request.queries:
             scores.append(await self._served.retriever.score(query, texts))

@@ -11,7 +11,7 @@ from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.loop.question_writing import (
-    describe_answer,
+    describe_answer_form,
     draw_order,
     find_late_entry,
     find_shortcut,
@@ -168,12 +168,12 @@ def test_writer_sees_no_form_of_a_hidden_answer() -> None:
 )
 def test_form_of_a_stated_answer_is_described(answer: str, form: str) -> None:
     graph = make_graph("Sweden", last=answer)
-    assert describe_answer(graph, None, HiddenAnswers(graph)) == form
+    assert describe_answer_form(graph, None, HiddenAnswers(graph)) == form
 
 
 def test_form_of_a_computed_number_is_described() -> None:
     graph = make_branches()
-    assert describe_answer(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
+    assert describe_answer_form(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
 
 
 def test_writer_is_told_in_words_what_is_computed() -> None:

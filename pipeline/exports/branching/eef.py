@@ -53,8 +53,8 @@ def states(record: Record) -> Iterator[State]:
 def splice_rollouts(record: Record) -> Iterator[Spliced]:
     """Yield at most one spliced rollout per failed rollout.
 
-    There is none without a solvable state or a branch that is worth imitating. There is none either if the first state
-    was not sampled, since it is then unknown what the first turns lost.
+    A rollout gives none if no state has a correct branch that ends in an answer and has no idle turns. It gives none
+    either if its first state was not sampled: it is then unknown what the first turns lost.
     """
     for sample, graded in by_sample(record).items():
         forks = select_forks(record, "eef", sample)
@@ -62,7 +62,8 @@ def splice_rollouts(record: Record) -> Iterator[Spliced]:
         if [fork.prefix for fork in forks[:1]] != [turn.prefix for turn in first_turns]:
             continue
         for fork in reversed(forks):
-            if branch := next((b for b in fork.branches if b.verdict.correct and _is_trainable(b, fork.prefix)), None):
+            right = (branch for branch in fork.branches if branch.verdict.correct)
+            if branch := next((b for b in right if _answers_without_idle_turns(b, fork.prefix)), None):
                 if fork.prefix > forks[0].prefix:
                     yield _splice(graded, branch, [f for f in forks if f.prefix <= fork.prefix])
                 break
@@ -88,7 +89,7 @@ def _label_turn(before: int, after: int) -> Label:
     return "harmful" if before else "lost"
 
 
-def _is_trainable(branch: Branch, prefix: int) -> bool:
+def _answers_without_idle_turns(branch: Branch, prefix: int) -> bool:
     trajectory = branch.rollout.trajectory
     branch_turns = [turn for turn in turns(trajectory) if turn.prefix >= prefix]
     return trajectory.stop is Stop.ANSWERED and not any(is_idle(trajectory, turn) for turn in branch_turns)

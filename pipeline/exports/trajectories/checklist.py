@@ -28,7 +28,9 @@ def step(hop: Hop, earlier: tuple[Hop, ...]) -> tuple[str, list[int]]:
 
 
 def checklist(draft: Draft, found_at: tuple[int | None, ...]) -> list[dict[str, Any]]:
-    """Return one user turn with an item for each hop and one for the answer. The weights add up to 1.
+    """Return a list with the checklist of the only user turn: an item for each hop, and one for the answer.
+
+    The weights of the items add up to 1.
 
     Args:
         draft: the question with its hops.
