@@ -234,12 +234,15 @@ def describe_answer_form(graph: Graph, outcome: Computation | None, hidden: Hidd
             for operand in operands
         ]
         return last.describe_answer_form(graph.last, " / ".join(dict.fromkeys(asks)), outcome)
+    ask = _mask_question(graph, graph.last, hidden)
     if day := read_date(graph.answer):
-        return {"day": "a date: day, month and year", "month": "a month and its year"}.get(day.precision, "a year")
+        dates = {"day": "a date: day, month and year", "month": "a month and its year"}
+        # 1022 may be a year or a number of stars.
+        return dates.get(day.precision, f"a year or another number, as this asks: {ask}")
     if read_interval(graph.answer):
         shape = "".join("#" if character.isdigit() else character for character in graph.answer)
         return f"an amount in the unit and with the precision of '{shape}' (# is a digit)"
-    return f"one name, as short as it can be: {_mask_question(graph, graph.last, hidden)}"
+    return f"one name, as short as it can be: {ask}"
 
 
 def _mask_question(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
