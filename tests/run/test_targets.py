@@ -32,7 +32,7 @@ def test_the_usual_context_is_enough_for_all_targets(steps: str, tiny: Corpus, t
             {},
             r"the solver has .* passages \(20 for each step\) .* raise models.solver.context, or lower",
         ),
-        ([], {"solver": {"context": 9000}}, r"12 steps .* raise models.solver.context, .* ask for at most \d with"),
+        ([], {"solver": {"context": 9000}}, r"12 steps: .* raise models.solver.context, .* ask for at most \d with"),
         ([], {"policies": {"mine": {**REAL, "model": "s", "context": 9000}}}, "raise models.policies.mine.context"),
         ([], {"reader": {**REAL, "model": "s", "context": 4096, "sampling": {"max_tokens": 2000}}}, "models.reader"),
         (["generator.request_tokens=4096"], {}, "the generator has no room .* raise generator.request_tokens"),
