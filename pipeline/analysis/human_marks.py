@@ -83,7 +83,7 @@ def read(text: str, accepted: Iterable[str], reviewer: str, at: str) -> list[Mar
             raise UsageError(f"row {number}: the run has no pair '{key[:12]}', or the sheet has it twice")
         cells = {name: (row[name] or "").strip().lower() for name in ASKED}
         if invalid := next((name for name, word in cells.items() if word and word not in _MARKS), None):
-            raise UsageError(f"row {number}: '{invalid}' is yes, no or empty, not '{cells[invalid][:20]}'")
+            raise UsageError(f"row {number}: '{invalid}' must be yes, no or empty, not '{cells[invalid][:20]}'")
         answers = {name: _MARKS.get(word) for name, word in cells.items()}
         note = (row.get("note") or "").strip()
         if note or any(cells.values()):

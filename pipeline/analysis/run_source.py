@@ -79,7 +79,7 @@ class Source(ABC):
 
     def mark(self, mark: Mark) -> None:
         """Save the mark durably. Raise StoreError if that fails, and UsageError if this is no run."""
-        raise UsageError("marks are kept in the folder of a run, and this is none")
+        raise UsageError("marks are kept in the folder of a run; open a run to mark its pairs")
 
     def publish(self) -> None:
         """Write card and report again with all marks. It takes as long as an export."""

@@ -150,7 +150,9 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         questions = gold_questions.read(self.file)[: self.limit]
         have_answers = all(question.answer for question in questions)
         if not have_answers:
-            console.message("not all questions have answers: only the recall of one search is measured")
+            console.message(
+                "some questions have no answer, so only the recall of one search for each question is measured"
+            )
         if len(retrievers) > 1 or not have_answers:
             self._compare(config, questions, retrievers or [config.retrieval.retriever])
             return
@@ -170,7 +172,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             questions,
         )
         if measurement.refused:
-            console.message(f"digsite: rollouts that the server refused, not counted here: {measurement.refused:,}")
+            console.message(f"digsite: the server refused {measurement.refused:,} rollouts, which are not counted here")
         console.result(measurement.model_dump(mode="json"), table, as_json=self.json, model=measurement.model)
 
     def _explain_figures(self, meaning: str, with_recall: int, questions: "Sequence[GoldQuestion]") -> None:
@@ -179,8 +181,8 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         console.message(meaning)
         with_titles = sum(bool(question.supporting_ids or question.supporting_titles) for question in questions)
         if with_recall < with_titles:
-            where = "recall is measured where the corpus has all supporting titles"
-            console.message(f"{where}: {with_recall:,} of {with_titles:,} questions")
+            covered = "their documents are all in the corpus"
+            console.message(f"recall is measured for {with_recall:,} of {with_titles:,} questions: {covered}")
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", retrievers: list[str]) -> None:
         from pipeline import api

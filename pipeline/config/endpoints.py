@@ -92,7 +92,7 @@ def _variables(text: str) -> dict[str, str]:
     variables = {name: os.environ.get(name, "").strip() for name in Template(text).get_identifiers()}
     for name, value in variables.items():
         if not value:
-            raise UsageError(f"the environment variable {name} is not set, which a header or query of a model needs")
+            raise UsageError(f"set the environment variable {name}: a header or query of a model needs it")
         if not re.fullmatch(r"[ -~]*", value):
             raise UsageError(f"the value of {name} cannot be sent: it has odd characters")
     return variables

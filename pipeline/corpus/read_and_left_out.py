@@ -103,7 +103,7 @@ class Tally:
             self.leave_out(row)
         limit, path = self._manifest.limits.docs, self._manifest.path
         if self.counts["read"] > limit:
-            raise CorpusError(f"{path}: more than {limit} documents; raise limits.docs in its manifest")
+            raise CorpusError(f"{path}: more than {limit} documents; raise limits.docs in the corpus's manifest")
 
     def leave_out(self, row: RowRead) -> None:
         self.counts[row.fault] += 1

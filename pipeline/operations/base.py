@@ -136,7 +136,7 @@ def comparable_intervals(operands: Sequence[Operand]) -> list[ValueInterval]:
             raise OperationError(f"the answer of step '{operand.step_id}', '{operand.answer}', is no date or amount")
         values.append(operand.interval)
     if len(kinds := {value.kind or "a bare number" for value in values}) > 1:
-        raise OperationError(f"the values are of different kinds: {', '.join(sorted(kinds))}")
+        raise OperationError(f"the values are of different kinds ({', '.join(sorted(kinds))}); take values of one kind")
     return values
 
 

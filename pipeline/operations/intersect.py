@@ -26,8 +26,8 @@ class Intersect(Operation):
         for operand in operands[1:]:
             if not equal(operand.answer, [first.answer]):
                 raise OperationError(
-                    f"steps '{first.step_id}' and '{operand.step_id}' give different things: '{first.answer}' and "
-                    f"'{operand.answer}'"
+                    f"steps '{first.step_id}' and '{operand.step_id}' must have the same answer, but give "
+                    f"'{first.answer}' and '{operand.answer}'"
                 )
         names = dict.fromkeys(name for operand in operands for name in (operand.answer, *operand.aliases))
         aliases = tuple(name for name in names if name != first.answer)

@@ -42,7 +42,7 @@ def check(settings: DenseConfig) -> None:
         )
     folder = Path(settings.encoder)
     if folder.is_absolute() and not folder.is_dir():
-        raise UsageError(f"there is no encoder folder {folder}")
+        raise UsageError(f"there is no encoder folder {folder}; name the folder that holds model.onnx")
     if folder.is_absolute() and settings.digest and folder_digest(folder) != settings.digest:
         raise UsageError(f"the encoder in {folder} has changed since the run began: restore its files")
     needed = ["faiss", "onnxruntime", "tokenizers"] if _find_model(settings) else ["faiss", "sentence_transformers"]

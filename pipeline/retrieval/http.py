@@ -106,7 +106,7 @@ class HttpRetriever(Passages):
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         if not self.scores:
             raise UsageError(
-                f"{self._url} cannot score texts that are not in its index, which distractors need: {SCORING}"
+                f"distractors need a retriever that scores texts outside its index, and {self._url} does not: {SCORING}"
             )
         return await _request_in_parts(texts, partial(self._score_batch, query))
 
@@ -183,7 +183,7 @@ class HttpRetriever(Passages):
         if len(reply.result) != len(queries):
             raise RetrievalError(f"{self._url} answered {len(reply.result)} of {len(queries)} queries")
         if reply.k is not None and reply.k < k:
-            raise UsageError(f"{self._url} is bound to k = {reply.k}: it serves a data set; serve its corpus instead")
+            raise UsageError(f"{self._url} serves a data set and returns only {reply.k} hits; serve its corpus instead")
         return [self._build_hits(scored_documents)[:k] for scored_documents in reply.result]
 
     def _build_hits(self, scored_documents: list[_ScoredDocument]) -> list[Hit]:
@@ -199,7 +199,7 @@ class HttpRetriever(Passages):
         candidates = [passage] if (passage := self.corpus.passage(key)) else self.corpus.passages_of(key)
         if not candidates:
             raise RetrievalError(
-                f"{self._url} returned {quoted_id}, which {corpus_name} does not hold; its index must be built over "
+                f"{self._url} returned {quoted_id}, which {corpus_name} does not hold; build the server's index over "
                 "the lines of 'digsite corpus passages', or over the same documents"
             )
         if matching := [passage for passage in candidates if _normalise_spaces(passage.text) in text]:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
-from pipeline.reward.equality import equal, normalise_characters, quantity
+from pipeline.reward.equality import _fold, equal, quantity
 
 YES = "yes ja oui sí si sì sim tak evet да ναι 是 是的 はい 예 네 نعم हाँ ใช่ có true".split()
 NO = "no nein non não nee nej nie hayır нет όχι 否 不是 いいえ 아니요 아니오 لا नहीं ไม่ใช่ không false".split()
 SIDES = frozenset(("yes", "no"))
 """The gold answers, in lower case, of a yes-or-no question."""
 _AROUND_WORD = " \t\r\n*`\"'“”‘’«»„「」.,!。！"
-_SIDES = {normalise_characters(word): side for side, words in (("yes", YES), ("no", NO)) for word in words}
+_SIDES = {_fold(word): side for side, words in (("yes", YES), ("no", NO)) for word in words}
 _BULLET = re.compile(r"\A\s*(?:[-*•·]|\d{1,3}[.)])\s+")
 _MARKS_BETWEEN = re.compile(r"[\n;；、]+")
 _ROUGHLY = re.compile(r"\A\s*(?:about|around|some|roughly|approximately)\s+", re.IGNORECASE)
@@ -29,7 +29,7 @@ Young")."""
 
 def side(answer: str) -> str:
     """Return `yes` or `no` for an answer in any language, or an empty text if it is neither or both."""
-    return _SIDES.get(" ".join(normalise_characters(answer[:100]).strip(_AROUND_WORD).split()), "")
+    return _SIDES.get(" ".join(_fold(answer[:100]).strip(_AROUND_WORD).split()), "")
 
 
 def parse_list(golds: list[str]) -> tuple[list[list[str]], list[list[str]]]:
@@ -108,7 +108,7 @@ def match_items(answer: str, items: list[list[str]]) -> tuple[set[int], list[str
         right |= indexes
         # If lines or semicolons separate the names, a part without any item counts as one wrong name.
         for name in unknown if indexes or len(parts) == 1 else [part if array else _strip_bullet(part)]:
-            wrong.setdefault(" ".join(normalise_characters(name).split()), name.strip())
+            wrong.setdefault(" ".join(_fold(name).split()), name.strip())
     return right, list(wrong.values())
 
 

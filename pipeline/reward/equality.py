@@ -113,11 +113,10 @@ def equal(answer: str, golds: list[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _unify(text: str) -> str:
-    return unify_forms(normalise_characters(text))
+    return unify_forms(_fold(text))
 
 
-def normalise_characters(text: str) -> str:
-    """Fold case, accents and digits, remove invisible characters, and write numbers with a point before decimals."""
+def _fold(text: str) -> str:
     text = _INVISIBLE.sub("", text).lower() if text.isascii() else _strip_accents(text)
     return _MARKED.sub(lambda match: re.sub("[.']", "", match[0]).replace(",", "."), text)
 
@@ -132,7 +131,7 @@ def _strip_accents(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _forms(text: str) -> frozenset[str]:
     """Return the text's words in two forms: marks dropped (O'Neill is ONeill), and as blanks (Jean-Luc is Jean Luc)."""
-    words = _SINGLE.sub(r" \1 ", normalise_characters(text)).split()
+    words = _SINGLE.sub(r" \1 ", _fold(text)).split()
     # At the end "a" is not an article: Hepatitis A.
     content = [
         w for n, w in enumerate(words) if w.strip("()\"',") not in _ARTICLES or (n == len(words) - 1 and w != "the")

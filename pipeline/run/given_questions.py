@@ -85,7 +85,7 @@ def pairs(records: Iterable[Record]) -> bytes:
 def _read_unchanged(file: str, digest: str) -> tuple[gold_questions.GoldQuestion, ...]:
     questions = _read_answered(file)
     if _digest_questions(questions) != digest:
-        raise UsageError(f"{file}: other questions than the run was begun with; restore them, or use digsite harden")
+        raise UsageError(f"{file}: its questions have changed since the run began; restore them, or use digsite harden")
     return questions
 
 

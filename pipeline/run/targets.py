@@ -49,6 +49,6 @@ def _check_contexts(config: RunConfig, passage_tokens: int) -> None:
             f", or ask for at most {reachable} with --steps" if (reachable := (room - fixed) // per_step) > 0 else ""
         )
         raise UsageError(
-            f"a target of {max_steps} steps does not fit the {role}: passages, {portion}, take {needed:,} tokens, "
-            f"and a request has room for {room:,}: raise {setting}, lower retrieval.k{fewer}"
+            f"the {role} has no room for a target of {max_steps} steps: its passages ({portion}) take {needed:,} "
+            f"tokens, but a request holds {room:,}; raise {setting}, or lower retrieval.k{fewer}"
         )

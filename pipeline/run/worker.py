@@ -187,7 +187,9 @@ def _describe_failure(error: Exception, worker: str) -> Failure:
 def _open_for(batch: Batch) -> _Opened:
     """Open what the batch needs. Raises UsageError, naming both, if code or corpus differ from the sender's."""
     if batch.code != code():
-        raise UsageError(f"a worker has digsite {code()}, this command {batch.code}: install the same on all machines")
+        raise UsageError(
+            f"a worker has digsite {code()}, this command {batch.code}: install the same version on all machines"
+        )
     out = batch.config.runtime.out if batch.answers.is_dir() else _scratch_out()
     config = batch.config.with_runtime(out=out, budget_tokens=None, budget_money=None, budget_seconds=None)
     return _open(config.model_dump_json(), batch.fingerprint, batch.again)
@@ -205,7 +207,7 @@ def _open(settings: str, fingerprint: str, again: tuple[SeedPlace, ...]) -> _Ope
     context = prepare.context(config, corpus, llm=Routed({}))
     if context.config != config:
         engine, requested = context.config.retrieval.identity, config.retrieval.identity
-        raise UsageError(f"a worker opened the retriever {engine}, this command {requested}: digsite doctor says why")
+        raise UsageError(f"a worker opened the retriever {engine}, not {requested}; digsite doctor says why")
     room = asyncio.Semaphore(config.seeds_at_work())
     return _Opened(context, Order(config, corpus, again=again), {}, room)
 

@@ -59,13 +59,13 @@ def open_run(folder: Path) -> Served:
     served = _open(config, file if file.exists() else None, run_file.corpus_fingerprint)
     if served.corpus.fingerprint != run_file.corpus_fingerprint:
         raise UsageError(
-            f"the corpus '{config.corpus.name}' has changed since {folder} was made, and the prepared texts are gone "
-            f"from {config.runtime.out / 'corpora'}; restore its texts"
+            f"the corpus '{config.corpus.name}' has changed since {folder} was made, and its prepared texts are gone "
+            f"from {config.runtime.out / 'corpora'}; put that folder back, or the files of the corpus as they were"
         )
     if served.engine != config.retrieval.identity:
         raise UsageError(
-            f"{folder} was made with {config.retrieval.identity}, which does not start here ({served.engine} does): "
-            "see digsite doctor"
+            f"{folder} was made with {config.retrieval.identity}, which does not start here ({served.engine} does); "
+            "to see why: digsite doctor"
         )
     return served._replace(fixed=True, overlays=_build_overlays(folder, config.distractors))
 

@@ -246,6 +246,6 @@ def test_a_run_named_twice_and_a_folder_of_something_else_are_mistakes(runs: lis
         api.mix([runs[0], runs[0]], tmp_path / "mix")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="something else than a mix"):
+    with pytest.raises(UsageError, match="something other than a mix"):
         api.mix(runs, tmp_path / "full")
     assert files(tmp_path / "full") == {"notes.txt": b"mine"}

@@ -93,7 +93,7 @@ def test_other_questions_are_another_run_and_end_a_resume(
     given_questions._read_unchanged.cache_clear()  # as in another process
     refused = digsite("resume", first, "--no-flow")
     assert refused.code == 2
-    assert "other questions than the run was begun with" in refused.err
+    assert "its questions have changed since the run began" in refused.err
     assert digsite("harden", corpus, moved, *AT_WORK, "--out", out).json["run"] != first
 
 

@@ -18,7 +18,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_queries_without_answers_measure_recall_only(digsite: Digsite, corpus: Path, tmp_path: Path) -> None:
     output = digsite("measure", corpus, write_beir(tmp_path / "beir"), "--retriever", "bm25", "--out", tmp_path / "out")
-    assert (output.code, "only the recall of one search is measured" in output.err) == (0, True)
+    assert (output.code, "only the recall of one search for each question is measured" in output.err) == (0, True)
     assert output.out.splitlines()[-1].split()[:4] == ["all", "1", "bm25", "100.0%"]
 
 
@@ -35,7 +35,7 @@ def test_missing_titles_are_reported_beside_the_recall(digsite: Digsite, corpus:
     file.write_bytes(orjson.dumps(rows))
     options = "--retriever", "bm25", "--rollouts", "1", "--out", tmp_path / "out"
     output = digsite("measure", corpus, file, *options)
-    assert "recall is measured where the corpus has all supporting titles: 1 of 2 questions" in output.err
+    assert "recall is measured for 1 of 2 questions: their documents are all in the corpus" in output.err
     assert "recall is measured" not in digsite("measure", corpus, write_form(tmp_path, "2wiki/dev.json"), *options).err
 
 

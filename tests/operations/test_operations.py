@@ -221,7 +221,7 @@ def test_intersect_needs_one_thing():
     assert (
         compute(make_found("a", "0x0C"), make_found("b", "0x0C"), make_computed("c", "intersect", "a", "b")) == "0x0C"
     )
-    with pytest.raises(OperationError, match="different things"):
+    with pytest.raises(OperationError, match="must have the same answer"):
         compute(make_found("a", "0x0C"), make_found("b", "0x0D"), make_computed("c", "intersect", "a", "b"))
 
 

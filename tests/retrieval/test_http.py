@@ -107,7 +107,7 @@ def test_requests_have_the_format_of_search_r1(tiny: Corpus, monkeypatch: pytest
         (lambda body: (200, {"result": []}), "answered 0 of 1 queries"),
         (lambda body: (200, {"detail": "x"}), "does not follow Search-R1's contract: result"),
         (lambda body: (200, b"<html>"), "does not follow Search-R1's contract: the response"),
-        (lambda body: (200, {"result": [[]], "k": 0}), "is bound to k = 0"),
+        (lambda body: (200, {"result": [[]], "k": 0}), "serves a data set and returns only 0 hits"),
         (lambda body: (404, b"not \x1b[31mhere"), "answered 404: not here"),
         (lambda body: (401, {}), "put it into the environment variable DIGSITE_TOKEN"),
         (lambda body: (503, {}), "no retriever answers at .* \\(status 503\\)"),
@@ -246,7 +246,7 @@ def test_an_address_holds_no_secret(address: str) -> None:
 async def test_a_server_without_scores_takes_no_distractors(tiny: Corpus) -> None:
     with run_server(make_answer()) as url:
         retriever = HttpRetriever(tiny, url)
-        with pytest.raises(UsageError, match=r"cannot score .* use a server with /score"):
+        with pytest.raises(UsageError, match=r"outside its index, and .* does not: use a server with /score"):
             await retriever.score("bridge", ["a bridge"])
         values = {"retrieval": {"retriever": url}, "distractors": {"kinds": ["doppelganger"]}}
         with pytest.raises(UsageError, match="distractors need a retriever that can score"):

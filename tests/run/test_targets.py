@@ -27,11 +27,15 @@ def test_the_usual_context_is_enough_for_all_targets(steps: str, tiny: Corpus, t
 @pytest.mark.parametrize(
     ("sets", "models", "message"),
     [
-        (["retrieval.k=20"], {}, r"the solver: passages, 20 for each step, .* raise models.solver.context, lower"),
-        ([], {"solver": {"context": 9000}}, r"12 steps .* raise models.solver.context, .* ask for at most \d with"),
+        (
+            ["retrieval.k=20"],
+            {},
+            r"the solver has .* passages \(20 for each step\) .* raise models.solver.context, or lower",
+        ),
+        ([], {"solver": {"context": 9000}}, r"12 steps: .* raise models.solver.context, .* ask for at most \d with"),
         ([], {"policies": {"mine": {**REAL, "model": "s", "context": 9000}}}, "raise models.policies.mine.context"),
         ([], {"reader": {**REAL, "model": "s", "context": 4096, "sampling": {"max_tokens": 2000}}}, "models.reader"),
-        (["generator.request_tokens=4096"], {}, "the generator: .* raise generator.request_tokens"),
+        (["generator.request_tokens=4096"], {}, "the generator has no room .* raise generator.request_tokens"),
         ([], {"refiner": {**REAL, "model": "s", "context": 4096, "sampling": {"max_tokens": 2000}}}, "the refiner"),
     ],
 )
@@ -47,9 +51,9 @@ def test_a_context_that_is_too_short_is_named(
 
 def test_a_refused_target_builds_nothing_and_sends_no_request(tmp_path: Path) -> None:
     config = make_config("12", tmp_path, solver={"context": 9000})
-    with pytest.raises(UsageError, match="does not fit the solver"):
+    with pytest.raises(UsageError, match="the solver has no room for"):
         asyncio.run(stages.generate(config, None, LogCallbacks()))
     assert not (tmp_path / "indexes").exists()
     assert not (config.folder() / "journal").exists()
-    with pytest.raises(UsageError, match="does not fit the solver"):
+    with pytest.raises(UsageError, match="the solver has no room for"):
         asyncio.run(preview(config, LogCallbacks()))

@@ -61,7 +61,7 @@ class ReadBytes:
         if self._size is not None and self.total > max(_FREE_BYTES, _MAX_RATIO * self._size):
             raise CorpusError(f"{self.path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
         if self.total > self._most:
-            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
+            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in the corpus's manifest")
 
 
 _PACKINGS, _MAGIC = 2, 10

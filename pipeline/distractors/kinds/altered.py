@@ -53,8 +53,10 @@ class Altered(DistractorKind):
         chosen = next((passage for passage in offered if passage.shown_id in output.passage_id), None)
         if chosen is None:
             return [], usage
-        if chosen.text.count(output.span) != 1 or output.replacement == output.span:
-            raise FormatError("the span to alter does not stand once in the passage")
+        if (count := chosen.text.count(output.span)) != 1:
+            raise FormatError(f"the passage must hold the span to alter exactly once; it holds it {count} times")
+        if output.replacement == output.span:
+            raise FormatError("the replacement must differ from the span to alter")
         text = chosen.text.replace(output.span, output.replacement)
         return [distractor("altered", task, chosen, text, claim=output.claim, mark=output.mark)], usage
 

@@ -70,7 +70,7 @@ def read(folder: Path) -> Mix | None:
     try:
         return Mix.model_validate_json((folder / MIX).read_bytes())
     except (OSError, ValidationError) as error:
-        raise UsageError(f"{folder} holds something else than a mix; name another folder with -o") from error
+        raise UsageError(f"{folder} holds something other than a mix; name another folder with -o") from error
 
 
 def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -> Mix:
