@@ -34,7 +34,7 @@ doctor: $(READY) ## what is missing for what, and how to get it
 test: lint ## linters, types and all quick tests
 	@env -u PYTHONDONTWRITEBYTECODE .venv/bin/pytest -n 2 --dist worksteal
 
-slow: $(READY) ## the tests that take more than four seconds each, half an hour: .venv/bin/pytest -m slow
+slow: $(READY) ## the tests that take more than two seconds each, half an hour: .venv/bin/pytest -m slow
 	@env -u PYTHONDONTWRITEBYTECODE .venv/bin/pytest -m slow -n 2 --dist worksteal
 
 chaos: $(READY) ## attack every promise at its full size, half an hour; writes docs/reliability.md

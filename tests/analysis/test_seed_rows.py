@@ -109,6 +109,7 @@ def test_the_same_journal_gives_the_same_bytes_whichever_views_are_exported(tmp_
     assert (file.bytes, file.sha256) == (len(before), hashlib.sha256(before).hexdigest())
 
 
+@pytest.mark.slow
 def test_included_pairs_keep_the_order_of_the_plan(tmp_path: Path) -> None:
     folder, config = begin_run(tmp_path, batch(40))
     plain = pl.read_parquet(export_table(folder, config))

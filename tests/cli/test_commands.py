@@ -214,6 +214,7 @@ def test_measure_scores_a_solver_on_questions_with_answers(digsite: Digsite, tmp
     assert "these figures describe the pipeline, not the quality of the data" in output.err
 
 
+@pytest.mark.slow
 def test_measure_with_several_retrievers_compares_what_one_search_finds(digsite: Digsite, tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     evidence = '"supporting_ids": ["Kessel_Bridge"], "dataset": "made"'

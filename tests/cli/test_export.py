@@ -169,6 +169,7 @@ def test_export_needs_the_manifest_that_states_the_licence(
     assert "corpora/tiny.toml" in output.err
 
 
+@pytest.mark.slow
 def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
     assert digsite("export", *where, "--plain").code == 0
@@ -188,6 +189,7 @@ def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, r
     assert has_arrow_types()
 
 
+@pytest.mark.slow
 def test_unsolved_questions_cannot_be_included_and_are_reported(digsite: Digsite, tmp_path: Path) -> None:
     weak = ("--set", "models.solver.model=embedded-weak", "--set", "loop.rounds=0", "--set", "loop.rollouts=1")
     once = ("--steps", "2", "--seeds", "16", "--retriever", "bm25", "--no-flow")

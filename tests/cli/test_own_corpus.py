@@ -33,6 +33,7 @@ def write_german_articles(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "expected"), [((), ("unknown",) * 3), (DESCRIBED, DESCRIBED[1:6:2])], ids=["unsaid", "said"]
 )

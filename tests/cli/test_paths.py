@@ -62,6 +62,7 @@ def test_a_run_over_a_relative_path_resumes_from_another_folder(
     assert digsite("generate", moved / "mine.jsonl", *SMALL, "--seeds", "4", "--out", out, "--json").json == generated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["[a]*", "{a,ab}"])
 def test_folder_names_are_never_read_as_patterns(
     digsite: Digsite, name: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

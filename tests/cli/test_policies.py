@@ -83,6 +83,7 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     assert {row["agent"] for row in read_rows(run, "sft")} == {"policy"}
 
 
+@pytest.mark.slow
 def test_pairs_that_a_policy_has_outgrown_are_replaced(digsite: Digsite, folder: Path) -> None:
     run, out = folder / "tiny" / "latest", ("--out", folder)
     refill = ("remeasure", "tiny", "--refill", *out)

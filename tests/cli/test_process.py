@@ -99,6 +99,7 @@ def test_a_full_disk_under_stdout_is_one_line(out: Path) -> None:
     assert process.stderr == "digsite: [Errno 28] No space left on device; fix this and repeat the command\n"
 
 
+@pytest.mark.slow
 def test_a_screen_that_lacks_a_letter_shows_its_escape(out: Path, digsite: Digsite) -> None:
     where = ("inspect", "latest", "--out", str(out))
     key = next(item["key"] for item in digsite(*where, "--json").json["items"] if item["status"] == "accepted")
@@ -124,6 +125,7 @@ main()
     assert (process.returncode, process.stderr) == (-signal.SIGINT, "")
 
 
+@pytest.mark.slow
 def test_a_signal_before_the_first_seed_leaves_nothing(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DIGSITE, "generate", "wiki", "--retriever", "bm25", "--out", tmp_path / "out"],
@@ -140,6 +142,7 @@ def test_a_signal_before_the_first_seed_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused_before_it_reads_the_corpus(tmp_path: Path) -> None:
     command = [*DIGSITE, "generate", "wiki", "--retriever", "bm25", "--out", str(tmp_path)]
     first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -39,6 +39,7 @@ def test_missing_titles_are_reported_beside_the_recall(digsite: Digsite, corpus:
     assert "recall is measured" not in digsite("measure", corpus, write_form(tmp_path, "2wiki/dev.json"), *options).err
 
 
+@pytest.mark.slow
 def test_generate_drops_a_pair_that_a_benchmark_asks(digsite: Digsite, out: Path, tmp_path: Path) -> None:
     items = digsite("inspect", "tiny", "--out", out, "--json").json["items"]
     key = next(item["key"] for item in items if item["status"] == "accepted")

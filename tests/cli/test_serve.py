@@ -5,10 +5,12 @@ import time
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.served import serving
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_server_in_order(tmp_path: Path) -> None:
     with serving("serve", "tiny", "--retriever", "bm25", "--out", tmp_path) as (process, url):
         with httpx2.Client() as client:
@@ -31,6 +33,7 @@ def test_a_run_is_served_under_its_data_sets_environment(out: Path) -> None:
     assert (answer["k"], environment["fixed"]) == (5, True)
 
 
+@pytest.mark.slow
 def test_the_embedded_model_is_served() -> None:
     with serving("serve-model") as (process, url):
         assert httpx2.get(f"{url}/models").json()["data"][0]["id"] == "embedded"

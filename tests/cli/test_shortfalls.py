@@ -51,6 +51,7 @@ def test_fewer_steps_are_advised_only_if_that_is_possible(
         assert ("fewer --steps" in message) is is_advised
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["resume", "refresh"])
 def test_a_run_that_gave_up_continues_with_more_seeds(command: str, digsite: Digsite, tmp_path: Path) -> None:
     options = [*SMALL, "--no-flow", "--out", tmp_path, "--set", "difficulty.adversarial=false"]

@@ -124,6 +124,7 @@ def test_passages_are_slices_in_order_that_hold_every_word(text: str, title: str
 HOSTILE = [".", ". ", '."', "A. ", "(", "1,", "Mr. A.B. ", "a.", "\n", "may ", "x", "字。", "! \"'"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_is_cut_in_linear_time(unit: str) -> None:
     start = time.process_time()

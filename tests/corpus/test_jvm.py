@@ -34,6 +34,7 @@ def test_lucene_starts_from_wheels_alone_quietly_and_without_torch() -> None:
     assert (process.returncode, process.stdout.strip(), process.stderr.strip()) == (0, "Kessel Bridge []", "")
 
 
+@pytest.mark.slow
 def test_a_wrong_java_home_is_ignored() -> None:
     assert run_python(START, JAVA_HOME="/nowhere", CLASSPATH="/nowhere", JDK_HOME="/nowhere").returncode == 0
 
@@ -81,6 +82,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_python_while_java_runs() -> None:
     process = run_python(START + INTERRUPTED)
     assert (process.returncode, process.stdout.splitlines()[-1]) == (0, "kept")
@@ -128,6 +130,7 @@ os.waitpid(child, 0)
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_was_forked_after_the_start_of_java_is_refused_in_one_line() -> None:
     line = "this process was forked after the JVM had started; start it with multiprocessing's 'spawn'"
     assert run_python(FORKED).stdout.splitlines() == [line]

@@ -67,6 +67,7 @@ def generate(trouble: str, out: Path) -> subprocess.CompletedProcess[str]:
     return run_python(RUN, trouble, "generate", "tiny", "--seeds", "4", "--no-flow", "--out", out)
 
 
+@pytest.mark.slow
 def test_a_full_heap_is_a_retrieval_error_and_the_jvm_recovers(tmp_path: Path) -> None:
     process = run_python(FULL, tmp_path)
     assert process.returncode == 0, process.stderr

@@ -237,6 +237,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(JSON.map(lambda v: json.dumps(v).encode()) | st.binary(max_size=60), max_size=8))
 def test_any_lines_give_consistent_counts_or_a_one_line_error(

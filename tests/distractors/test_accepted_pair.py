@@ -108,6 +108,7 @@ def test_at_most_the_set_number_of_passages_is_used(limit: int) -> None:
     assert by_kind[Kind.FRAGMENTED_PUZZLE] in (0, 2)
 
 
+@pytest.mark.slow
 def test_kinds_are_balanced_at_random() -> None:
     used: Counter[str] = Counter()
     for n in range(80):

@@ -192,6 +192,7 @@ def make_thinking_script(*, shows: bool, reports: bool = True) -> Script:
     return answer
 
 
+@pytest.mark.slow
 async def test_one_line_for_each_model_says_what_its_template_does_with_thoughts() -> None:
     async with AsyncExitStack() as stack:
         kinds = {

@@ -117,6 +117,7 @@ def test_a_journal_gives_the_same_bytes_whatever_finished_first(tmp_path):
     assert exports[0] == exports[1]
 
 
+@pytest.mark.slow
 def test_another_hash_seed_gives_the_same_bytes(tmp_path):
     script = (
         "import sys; from pathlib import Path; from pipeline.config import RunConfig; from tests.records import batch\n"

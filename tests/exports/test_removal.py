@@ -76,6 +76,7 @@ def test_a_stricter_licence_needs_no_leave(tmp_path: Path, caplog: pytest.LogCap
     assert "removed: " in caplog.text
 
 
+@pytest.mark.slow
 def test_a_damaged_manifest_does_not_keep_the_data_set_from_being_written(tmp_path: Path) -> None:
     write(tmp_path / "ds")
     (tmp_path / "ds/manifest.json").write_text("{")

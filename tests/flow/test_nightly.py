@@ -89,6 +89,7 @@ def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: Sta
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: Started, tmp_path: Path) -> None:
     budget = 100_000
     night = {"config": str(write_settings(tmp_path, pairs=900, budget_tokens=budget))}

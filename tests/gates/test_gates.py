@@ -77,6 +77,7 @@ SHARES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gate", SHARES)
 def test_a_share_holds_in_every_prefix_and_has_a_floor(gate: str) -> None:
     """Repeat one alike among four others; the share that passes never exceeds the limit after the floor."""

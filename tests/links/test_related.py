@@ -1,5 +1,7 @@
 """Related passages share a phrase, and coverage counts the passages that share any."""
 
+import pytest
+
 from pipeline.links.coverage import coverage
 from pipeline.links.related import SideLinks
 from pipeline.links.stored import StoredLinks
@@ -7,6 +9,7 @@ from pipeline.text import contains
 from tests.links.conftest import Opened
 
 
+@pytest.mark.slow
 def test_related_passages_hold_the_phrase(wiki: StoredLinks) -> None:
     related_count, links = 0, SideLinks(wiki, "train")
     for index in range(0, len(wiki.corpus.passages), 47):

@@ -57,6 +57,7 @@ async def ask(model: ModelConfig) -> None:
 # OPENAI_BASE_URL and OPENAI_API_KEY
 
 
+@pytest.mark.slow
 async def test_openai_base_url_is_asked_with_its_key(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

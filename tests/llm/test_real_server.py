@@ -102,6 +102,7 @@ async def test_an_overflow_is_a_finish_of_its_own(url: str, tmp_path: Path) -> N
     assert completion.finish is Finish.CONTEXT
 
 
+@pytest.mark.slow
 async def test_the_probe_reports_what_the_model_can_do(url: str, tmp_path: Path) -> None:
     default = make_config(url, tmp_path).models.default
     findings = {finding.name: finding for finding in await probe(default, OpenAIModel(default, 0))}

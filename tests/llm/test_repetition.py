@@ -86,6 +86,7 @@ async def ask_server(
     return completions, [body["max_completion_tokens"] for body in server.asked]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("finish", ["length", "stop"])
 @pytest.mark.parametrize("field", ["content", "reasoning_content"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)

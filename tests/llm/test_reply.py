@@ -185,6 +185,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(JSON, JSON, JSON)
 def test_any_shape_is_a_completion_or_a_failure(message: Any, reason: Any, usage: Any) -> None:

@@ -68,6 +68,7 @@ def _begin(offered: Any, **row: Any) -> dict[str, Any]:
     return {function.__name__: getattr(trajectory, name) for name, function in members}
 
 
+@pytest.mark.slow
 def test_the_recipes_have_the_tools_of_the_data_sets_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +98,7 @@ def test_the_recipes_have_the_tools_of_the_data_sets_environment(
         assert tools["open"](passage_id=passage_id, position=99).startswith("Error: The document has ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [None, [], "bridge", 5, {"query": "\udfff"}, {"query": None}])
 def test_what_a_model_gets_wrong_is_answered_and_ends_no_training(
     address: str, arguments: Any, monkeypatch: pytest.MonkeyPatch

@@ -149,6 +149,7 @@ def make_bomb() -> bytes:
     return packer.compress(b" " * (65 << 20)) + packer.flush()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "message"),
     [
@@ -174,6 +175,7 @@ def test_a_trickling_answer_is_given_up(tiny: Corpus, monkeypatch: pytest.Monkey
         HttpRetriever(tiny, url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "echo",
     [

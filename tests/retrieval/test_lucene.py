@@ -16,6 +16,7 @@ from pipeline.retrieval.passage_texts import contents
 from pipeline.types import Hit
 
 
+@pytest.mark.slow
 async def test_scores_agree_with_lucene_s_own_on_real_text(tmp_path: Path) -> None:
     wiki = corpus.load(corpus.resolve("tests/golden/recorded/wiki.jsonl.zst"))
     retriever = LuceneRetriever(wiki, tmp_path)

@@ -82,6 +82,7 @@ def find_rank(passage: Passage, passages: list[Passage]) -> int | None:
     return passages.index(passage) if passage in passages else None
 
 
+@pytest.mark.slow
 @settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(64)), k=st.integers(3, 12))
 @pytest.mark.parametrize("kind", kinds())

@@ -127,6 +127,7 @@ async def test_a_refusal_ends_the_run_at_once(tmp_path: Path, monkeypatch: pytes
         await run_batches(config(tmp_path), submit_other_code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "submit",
     [respond_in_thread, make_failing_submit(2, WorkerError("it died"))],

@@ -19,6 +19,7 @@ async def run_all(out: Path, *, seconds: float = 0.0, chance: int = 0, **how: in
         return result, list(run.records())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{"pairs": 25}, {"seeds": 40}, {"pairs": 30, "max_seeds": 50}], ids=str)
 async def test_concurrency_and_order_of_completion_change_nothing(tmp_path: Path, how: dict[str, int]) -> None:
     runs = [

@@ -30,6 +30,7 @@ FORGERIES: dict[Callable[[bytes], bytes], str] = {
 }
 
 
+@pytest.mark.slow
 async def test_an_occasional_forgery_is_requested_again(single_process_result: RunResult, tmp_path: Path) -> None:
     forgeries = list(FORGERIES)
 

@@ -5,6 +5,8 @@ import random
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from pipeline.config import RunConfig
 from pipeline.config.exports import GateConfig
 from pipeline.gates import describe_gates
@@ -71,6 +73,7 @@ async def test_gates_ignore_concurrency_and_order_of_completion(tmp_path: Path) 
         assert watch.drops == [(key, reason) for key, reason in records if reason.startswith("gate:")]
 
 
+@pytest.mark.slow
 async def test_growing_a_stopped_run_only_adds_records(tmp_path: Path) -> None:
     _, large, _ = await run_all(tmp_path / "large", pairs=18)
     result, small, _ = await run_all(tmp_path / "grown", pairs=9)

@@ -35,6 +35,7 @@ async def test_without_java_the_budget_follows_the_bm25_run(
         await context.llm.complete(Request(model="embedded", messages=()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "language", "detected", "analyser"),
     [
@@ -66,6 +67,7 @@ def test_records_of_english_texts_are_unchanged(tmp_path: Path) -> None:
     assert (lineage.language, corpus.language_detected, lineage.retriever) == ("unknown", False, "bm25")
 
 
+@pytest.mark.slow
 async def test_an_endpoint_can_be_probed_inside_a_running_loop(tmp_path: Path) -> None:
     away = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
     config = build(values={"models": {"default": away}, "runtime": {"out": str(tmp_path)}})

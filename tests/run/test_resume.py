@@ -30,6 +30,7 @@ CHOICES: dict[str, Any] = {
     "retrieval.audit": ["bm25"],
     "solve_rate": [0.25, 0.75],
     "checks.enabled": [],
+    "corpus.chunks": "as-is",
     "distractors.kinds": ["doppelganger"],
     "distractors.hops": "last",
     "distractors.rank": "above",

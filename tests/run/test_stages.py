@@ -42,6 +42,7 @@ def test_a_detected_language_is_reported_at_the_start(tmp_path: Path, caplog: py
         assert ("zh: language zh (detected): say another with --language" in caplog.text) == is_reported
 
 
+@pytest.mark.slow
 def test_a_command_without_work_shows_the_earlier_records(tmp_path: Path) -> None:
     class Counting(LogCallbacks):
         counts: ClassVar[list[int]] = []

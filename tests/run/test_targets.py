@@ -49,6 +49,7 @@ def test_a_context_that_is_too_short_is_named(
     targets.check(make_config("2-12", tmp_path, *sets, "steps_required=false", "solve_rate=0.2-0.8", **models), tiny)
 
 
+@pytest.mark.slow
 def test_a_refused_target_builds_nothing_and_sends_no_request(tmp_path: Path) -> None:
     config = make_config("12", tmp_path, solver={"context": 9000})
     with pytest.raises(UsageError, match="the solver has no room for"):

@@ -200,6 +200,7 @@ def test_resume_says_how_to_go_on_with_a_changed_corpus(weeks: Weeks) -> None:
         pipeline.resume(weeks.results[0].folder)
 
 
+@pytest.mark.slow
 def test_an_unchanged_pair_makes_no_model_call(weeks: Weeks, tmp_path: Path) -> None:
     docs, out = shutil.copytree(weeks.texts[0], tmp_path / "docs"), tmp_path / "out"
     pipeline.generate(make_config(docs, out))

@@ -164,12 +164,14 @@ def request_large_answer(url: str) -> Iterator[socket.socket]:
         yield client
 
 
+@pytest.mark.slow
 def test_an_unread_answer_is_dropped_from_memory(url: str) -> None:
     with request_large_answer(url) as client:
         time.sleep(3)
         assert len(read_until_closed(client)) < LARGE
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_read_slowly_is_read_to_its_end(url: str) -> None:
     with request_large_answer(url) as client:
         size, began = 0, time.monotonic()

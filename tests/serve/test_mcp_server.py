@@ -113,6 +113,7 @@ def test_a_client_that_waits_for_messages_of_the_server_is_told_that_there_are_n
     assert httpx2.get(url, headers={"accept": "text/event-stream"}).status_code == 405
 
 
+@pytest.mark.slow
 def test_the_server_ends_when_the_client_closes_its_input(run: Path) -> None:
     command = [*COMMAND, "serve", "tiny/latest", "--out", str(run), "--mcp"]
     done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60, check=False)

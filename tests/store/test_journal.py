@@ -67,6 +67,7 @@ def test_a_longer_deadline_replaces_a_timed_out_line_in_any_order(tmp_path: Path
     assert Journal(tmp_path).read(ended.key) == make(1)
 
 
+@pytest.mark.slow
 def test_a_tear_at_any_byte_costs_only_the_torn_lines(tmp_path: Path, make: Make, figures: Figures) -> None:
     path = write_journal(tmp_path, make, range(5))
     intact = path.read_bytes()

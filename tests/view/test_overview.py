@@ -48,6 +48,7 @@ def test_a_cell_leads_to_as_many_items_as_it_says(client: TestClient, overview: 
         assert count_items(client, cell.url) == cell.items
 
 
+@pytest.mark.slow
 def test_a_bar_leads_to_as_many_items_as_it_says(client: TestClient, overview: dict[str, Any]) -> None:
     figures = overview["figures"]
     counts = {

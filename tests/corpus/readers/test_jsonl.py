@@ -84,6 +84,7 @@ def test_lines_are_whole_wherever_the_chunks_end(cut: bool, tmp_path: Path, monk
     assert rows[2].error.startswith("longer" if cut else "not JSON")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SQUEEZED)
 def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"bomb{suffix}"

@@ -156,6 +156,7 @@ def test_bytes_that_are_no_text_among_texts_are_a_bad_row(tmp_path: Path) -> Non
     assert loaded.offenders == ("row 401: field 'text' is not text; name it with --text-field",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_bomb_in_a_list_is_refused_within_little_memory(nested: bool, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
@@ -238,6 +239,7 @@ def overwrite_footer_number(path: Path, true: int, false: int) -> None:
     path.write_bytes(data[:begin] + data[begin:].replace(encode_varint(true), padded))
 
 
+@pytest.mark.slow
 def test_a_footer_that_lies_of_its_sizes_fills_no_memory(tmp_path: Path) -> None:
     path, size = tmp_path / "pages.parquet", 150 << 20
     table = pa.table({"text": ["A" * size, "B" * size]})
@@ -263,6 +265,7 @@ def test_a_page_without_a_header_is_one_line(tmp_path: Path) -> None:
         list(parquet.read(path, ReadLimits()))
 
 
+@pytest.mark.slow
 def test_many_columns_of_dates_are_read_in_linear_time(tmp_path: Path) -> None:
     """20,000 of them took two minutes: each column copied the list of all others."""
     days = {f"day {n}": pa.array([date(2020, 1, 2)]) for n in range(10_000)}

@@ -92,6 +92,7 @@ def test_a_broken_file_is_a_bad_row_among_others(content: bytes, tmp_path: Path)
     assert loaded.offenders[0].startswith("broken.pdf: not a")
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_too_much_memory_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_pdf(tmp_path / "bomb.pdf", [["mill"] * 500_000])
     write_pdf(tmp_path / "mill.pdf", [MILL])

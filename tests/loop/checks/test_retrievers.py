@@ -61,6 +61,7 @@ def make_draft(question: str) -> Draft:
     return graphs.drafted(question, make_proposal()["steps"], list(SHELF.passages.values()))
 
 
+@pytest.mark.slow
 async def test_the_runs_own_retriever_is_not_searched_twice(context: RunContext) -> None:
     assert getattr(context.retriever, "name", "") == "lucene"
     assert get_dense_name(context).startswith("dense#concepts@")
