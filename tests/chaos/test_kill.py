@@ -69,7 +69,10 @@ def undisturbed_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int],
 
 @pytest.mark.parametrize(
     ("size", "chance"),
-    [((2, 16), 0), *(pytest.param((50, 500), chance, marks=pytest.mark.chaos) for chance in (1, 2, 3, 4))],
+    [
+        pytest.param((2, 16), 0, marks=pytest.mark.slow),
+        *(pytest.param((50, 500), chance, marks=pytest.mark.chaos) for chance in (1, 2, 3, 4)),
+    ],
 )
 def test_kills_at_random_moments(
     tmp_path: Path,

@@ -25,7 +25,7 @@ def plain(upstream: str, tmp_path_factory: pytest.TempPathFactory) -> list[tuple
     return sorted(ended.values())
 
 
-QUICK = ("signature", "reasoning", "effort", "streams")
+QUICK = ("reasoning", "streams")
 OTHERS = tuple(quirk for quirk in QUIRKS if quirk not in (*QUICK, "system"))
 """The demo model reads nothing of a system prompt that is folded into a question."""
 
