@@ -106,9 +106,10 @@ def add_spent_budget(config: RunConfig, folder: Path) -> RunConfig:
 def format_progress(result: RunResult, previous: RunResult | None, config: RunConfig) -> str:
     carried, (wanted_pairs, seeds) = config.runtime.carried, bounds(config.runtime)
     new = result.accepted - (previous.accepted if previous else carried)
-    line = f"{result.accepted:,} of {wanted_pairs:,} pairs, {new:,} of them new"
     if wanted_pairs is None:
         line = f"{result.planned:,} of {seeds:,} seeds gave {result.accepted:,} pairs, {new:,} of them new"
+    else:
+        line = f"{result.accepted:,} of {wanted_pairs:,} pairs, {new:,} of them new"
     line += f"; {carried:,} carried over, since the corpus changed" if carried else ""
     return f"{line}; the most seeds were tried: raise runtime.max_seeds" if result.exhausted else line
 

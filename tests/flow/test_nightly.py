@@ -20,6 +20,7 @@ from pipeline.flow import nightly
 from pipeline.flow.server import QUIET
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import attempts
+from pipeline.run.result import RunResult
 from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import hold_lock
 from pipeline.types import Usage
@@ -200,3 +201,23 @@ def test_the_budget_of_a_night_counts_from_what_earlier_nights_used(monkeypatch:
     monkeypatch.setattr(nightly, "total_spending", lambda folder: Spending(by_stage={"round 0": {"solver": used}}))
     tonight = nightly.add_spent_budget(config.build(values={"runtime": {"budget_tokens": 1000}}), Path("run"))
     assert tonight.runtime.budget_tokens == 1500
+
+
+@pytest.mark.parametrize(
+    ("runtime", "line"),
+    [
+        ({"seeds": 600}, "8 of 600 seeds gave 3 pairs, 1 of them new"),
+        ({"pairs": 30}, "3 of 30 pairs, 1 of them new"),
+        ({"pairs": 30, "carried": 2}, "3 of 30 pairs, 1 of them new; 2 carried over, since the corpus changed"),
+    ],
+)
+def test_the_state_of_a_night_says_how_far_it_came(runtime: dict[str, int], line: str) -> None:
+    def build_result(accepted: int) -> RunResult:
+        return RunResult(
+            folder=Path("wiki/a"), planned=8, accepted=accepted, rejected=5, failed=0, reasons={}, surplus=0,
+            dropped={}, complete=False, exhausted=False, missing={}, damaged=0,
+        )  # fmt: skip
+
+    previous = None if "carried" in runtime else build_result(2)
+    settings = config.build(values={"runtime": runtime})
+    assert nightly.format_progress(build_result(3), previous, settings) == line
