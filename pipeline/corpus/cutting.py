@@ -12,9 +12,10 @@ from pipeline.text import HAN, THAI, Span, sentences
 from pipeline.text.scripts import has_german_date, is_foreign, is_spaceless, may_end_at_mark
 from pipeline.types import Document, Passage
 
-PLAIN, OTHERS, LINES, MARKED, WHOLE = 1, 2, 3, 4, 5
+PLAIN, OTHERS, LINES, MARKED, UNCUT = 1, 2, 3, 4, 5
 """By which rules a text is cut: those of German dates and of scripts other than the Latin one, those of several lines,
-those of sentences that begin with a capital letter such as Ö or stand in quotation marks that are not English, or none.
+those of sentences that begin with a capital letter such as Ö or stand in quotation marks that are not English; or that
+it is not cut at all.
 The highest of a corpus is part of its fingerprint: give a rule a new number whenever a text would be cut otherwise by
 it, by a change in `sentences` too."""
 

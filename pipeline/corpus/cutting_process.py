@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.corpus import parts
 from pipeline.corpus.child_process import end_child, start_child
-from pipeline.corpus.cutting import WHOLE, rules, spans
+from pipeline.corpus.cutting import UNCUT, rules, spans
 from pipeline.corpus.hashes import hash_text
 from pipeline.corpus.prepared import stored_sha256
 from pipeline.types import sha256
@@ -46,7 +46,7 @@ def cut(texts: pa.RecordBatch, stopped: Event | None = None, *, uncut: bool = Fa
         "passages": (map(len, cuts), np.uint32),
         "characters": ((len(document.text) for document in documents), np.uint32),
         "id_hash": ((hash_text(document.id) for document in documents), np.uint64),
-        "rules": ((WHOLE if uncut else rules(document.text) for document in documents), np.uint8),
+        "rules": ((UNCUT if uncut else rules(document.text) for document in documents), np.uint8),
     }
     arrays = {name: parts.numbers(np.fromiter(values, kind, len(cuts))) for name, (values, kind) in columns.items()}
     texts_of = {"sha256": map(stored_sha256, documents), "digest": (sha256(document.text) for document in documents)}

@@ -142,7 +142,7 @@ def _check_judges(judges: tuple[ModelConfig, ...], llm: LLM) -> str:
     if scores.false_yes > _FALSE_YES * scores.wrong or scores.unreadable > _UNREADABLE:
         raise _Missing(detail, remedy)
     if scores.false_no > _FALSE_NO * scores.right:
-        lost = "right answers in other words than the key's would count as wrong: fewer pairs, and solve rates too low"
+        lost = "right answers in other words would count as wrong, so there are fewer pairs and solve rates are too low"
         raise _Missing(f"{detail}; {lost}", remedy)
     return detail
 

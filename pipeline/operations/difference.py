@@ -19,7 +19,7 @@ from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
 from pipeline.values.interval import DATE, ValueInterval, read_date
 
-_YEAR = re.compile(r"\d{1,4}")
+_YEAR = re.compile(r"\d{3,4}")
 """A year, also an early one such as 986, which elsewhere reads as a bare number."""
 
 

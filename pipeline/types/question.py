@@ -109,9 +109,9 @@ class Seed(Slotted):
 
     @property
     def place(self) -> str:
-        """Return what tells the seed from others over its corpus, whatever the settings of the run.
+        """Return an identity that, unlike `key`, does not depend on the settings of the run.
 
-        Choices that depend on it are the same in two runs that differ in one setting. So these can be compared seed by
+        Random choices that use it are the same in two runs with different settings. So the runs can be compared seed by
         seed, and share cached answers.
         """
         return f"{self.passage.id}:{self.draw}"
