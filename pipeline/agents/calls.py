@@ -1,13 +1,14 @@
 """Carry out the tool calls of an agent: validate them, render their observations, and mark repeated ones."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import (
     CHECK,
+    EMPTY,
     FIND,
     LINKED,
     LINKED_MORE,
@@ -19,6 +20,7 @@ from pipeline.agents.tools import (
     PagedOpenArguments,
     SearchArguments,
     find_shared_titles,
+    pick_sentence,
     render,
     render_links,
     unwrap_draft,
@@ -65,6 +67,8 @@ class Toolbox:
 
     numbered: bool = False
     """Whether to number the sentences of passages, for an agent that cites them by number."""
+    most_whole: int | None = None
+    """Largest number of new passages that a search shows whole to a generator. The others show their best sentence."""
     give_up: str = ""
     """Arguments of the last tool that end the conversation when the last check fails; empty to let it go on."""
     links: LinksOf | None = None
@@ -85,16 +89,22 @@ class Observation(NamedTuple):
     numbered: bool = False
     shared_titles: frozenset[str] = frozenset()
     """Titles that passages of several documents have, and that need the id of the document beside them."""
+    excerpts: Mapping[str, str] = EMPTY
+    """What stands in place of the text of the other passages that were new, by shown id."""
 
     def text(self, visible: Collection[str]) -> str:
         """Return the tool message.
 
         A passage without its text is listed by its head if it is `visible` elsewhere, and as cut if not.
         """
-        ids = {passage.shown_id for passage in self.passages}
-        heads_only, cut = ids.intersection(visible) - self.full_text, ids - self.full_text - {*visible}
+        without_text = {passage.shown_id for passage in self.passages} - self.full_text - self.excerpts.keys()
         blocks = render(
-            self.passages, heads_only=heads_only, cut=cut, shared_titles=self.shared_titles, numbered=self.numbered
+            self.passages,
+            heads_only=without_text.intersection(visible),
+            excerpts=self.excerpts,
+            cut=without_text.difference(visible),
+            shared_titles=self.shared_titles,
+            numbered=self.numbered,
         )
         return "\n\n".join(filter(None, (blocks, self.note)))
 
@@ -206,7 +216,7 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
         if not words(query):
             raise FormatError("The query holds no word.")
         passages, note = await fetch(box, state, call.id, "search", query), await _absent_words_note(box, query)
-        return _observe(box, state, call.id, passages, state.visible, note)
+        return _observe(box, state, call.id, passages, note, query=query)
     if call.name == FIND.name:
         arguments = parse(FindArguments, call.arguments)
         opened = _shown_passage(state, arguments)
@@ -221,7 +231,7 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
     document = await box.retriever.document(opened.document_id)
     start, passages = window(document, opened, paged.position)
     _record_call(state, call.id, "open", f"{opened.shown_id} {start + 1}", passages)
-    return _observe(box, state, call.id, passages, note=describe_position(start, len(passages), len(document)))
+    return _observe(box, state, call.id, passages, describe_position(start, len(passages), len(document)))
 
 
 def _shown_passage(state: AgentState, arguments: OpenArguments) -> Passage:
@@ -250,20 +260,22 @@ def _look_at_links(links: LinksOf, state: AgentState, call: ToolCall) -> str:
 
 
 def _observe(
-    box: Toolbox,
-    state: AgentState,
-    call_id: str,
-    passages: list[Passage],
-    heads_only: Collection[str] = (),
-    note: str = "",
+    box: Toolbox, state: AgentState, call_id: str, passages: list[Passage], note: str = "", *, query: str = ""
 ) -> str:
-    """Return the observation. A generator gets the `heads_only` passages without their text."""
+    """Return the observation. What a `query` returns to a generator omits texts that its conversation shows already."""
     if box.author is None:
         return "\n\n".join(filter(None, (render(passages), note)))
-    full_text = frozenset(passage.shown_id for passage in passages if passage.shown_id not in heads_only)
-    titles = find_shared_titles(state.passages.values())
-    state.observed[call_id] = Observation(tuple(passages), full_text, note, box.numbered, titles)
-    return state.observed[call_id].text(heads_only)
+    new = [passage for passage in passages if not query or passage.shown_id not in state.visible]
+    excerpts = _pick_excerpts(new[box.most_whole :], query) if query and box.most_whole else {}
+    full_text = frozenset(passage.shown_id for passage in new) - excerpts.keys()
+    visible, titles = state.visible if query else frozenset(), find_shared_titles(state.passages.values())
+    state.observed[call_id] = Observation(tuple(passages), full_text, note, box.numbered, titles, excerpts)
+    return state.observed[call_id].text(visible)
+
+
+def _pick_excerpts(passages: Iterable[Passage], query: str) -> dict[str, str]:
+    sentences = {passage.shown_id: pick_sentence(passage, query) for passage in passages}
+    return {shown_id: sentence for shown_id, sentence in sentences.items() if sentence}
 
 
 async def _absent_words_note(box: Toolbox, query: str) -> str:

@@ -10,7 +10,10 @@ The name of the last tool tells the agent's role:
 """
 
 import re
-from collections.abc import Container, Iterable
+import textwrap
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
@@ -20,7 +23,7 @@ from pipeline.agents.graph_proposals import ComposeArguments, GraphArguments, Re
 from pipeline.agents.parse import schema_of
 from pipeline.config.loop import EnvironmentConfig
 from pipeline.llm.base import Tool
-from pipeline.text import sentences
+from pipeline.text import sentences, words
 from pipeline.text.control_tokens import break_tokens
 from pipeline.text.scripts import lay_out
 from pipeline.types import Data, Passage, Trajectory
@@ -33,7 +36,8 @@ OPENED = 12
 LINKED, LINKED_MORE = 3, 30
 """Passages that `links` shows for each phrase, and for the one phrase that an agent requests."""
 _SHORT = 300
-"""The longest passage, in characters, that `links` shows whole."""
+"""The longest passage or sentence, in characters, that is shown whole where only an excerpt is due."""
+EMPTY: Mapping[str, str] = MappingProxyType({})
 _DATED = re.compile(r"^(Doc \d+ \[p[0-9a-f]{12}\] [^\n]*) \(\d{4}-\d\d(?:-\d\d)?(?:, [^()\n]*)?\)$", re.MULTILINE)
 _DOCUMENT_ID_BREAK = re.compile(r"[\]\s]+")
 """Characters that would end the head of a passage."""
@@ -157,6 +161,22 @@ def number_sentences(text: str) -> str:
     )
 
 
+def pick_sentence(passage: Passage, query: str) -> str:
+    """Return the sentence of a passage that matches a query best, with its number.
+
+    A word counts more if fewer sentences hold it. Return an empty text if the passage is short and may be shown whole.
+    """
+    if len(passage.text) <= _SHORT:
+        return ""
+    texts = [" ".join(passage.text[start:end].split()) for start, end in sentences(passage.text)]
+    vocabularies = [set(words(text)) for text in texts]
+    counts = Counter(word for vocabulary in vocabularies for word in vocabulary)
+    query_words = set(words(query))
+    scores = [sum(1 / counts[word] for word in vocabulary & query_words) for vocabulary in vocabularies]
+    best = scores.index(max(scores))
+    return f"[{best + 1}] {textwrap.shorten(texts[best], _SHORT, placeholder=' ...')}"
+
+
 def find_shared_titles(passages: Iterable[Passage]) -> frozenset[str]:
     first = dict[str, str]()
     return frozenset(p.title for p in passages if first.setdefault(p.title, p.document_id) != p.document_id)
@@ -166,6 +186,7 @@ def render(
     passages: Iterable[Passage],
     *,
     heads_only: Container[str] = (),
+    excerpts: Mapping[str, str] = EMPTY,
     cut: Container[str] = (),
     shared_titles: Container[str] = (),
     numbered: bool = False,
@@ -177,6 +198,7 @@ def render(
     Args:
         passages: the passages, best first.
         heads_only: shown ids of passages that appear without their text.
+        excerpts: what stands after the head in place of the text, by shown id.
         cut: shown ids of passages that are listed at the end, in one line.
         shared_titles: titles that need the id of the document beside them.
         numbered: whether to put a number before each sentence.
@@ -188,6 +210,8 @@ def render(
         head = f"[{passage.shown_id}{document}] {passage.heading}"
         if passage.shown_id in cut:
             cut_heads.append(head)
+        elif passage.shown_id in excerpts:
+            blocks.append(f"Doc {rank} {head}: {excerpts[passage.shown_id]}")
         else:
             text = "" if passage.shown_id in heads_only else f"\n{layout(passage.text)}"
             blocks.append(f"Doc {rank} {head}{text}")

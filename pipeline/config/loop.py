@@ -40,7 +40,7 @@ class AuthorLimits(AgentLimits):
     give_up_tokens: int = Field(40_000, ge=1)
     """Number of prompt tokens, without those that the server had cached, after which a conversation without a proposal
     is ended. It grows with the searches."""
-    request_tokens: int = Field(24_000, ge=4096)
+    request_tokens: int = Field(32_000, ge=4096)
     """Largest request in tokens, even if the model's context allows more. Passages are cut to fit, the oldest first,
     and those that look like evidence last."""
 

@@ -229,3 +229,17 @@ def test_each_request_knows_the_share_that_it_has_in_common_with_the_previous_on
     assert cuts >= 2
     assert later[0].shared_prefix > 0
     assert request_digest(first) == request_digest(first.model_copy(update={"shared_prefix": 0.5}))
+
+
+def test_a_search_shows_its_best_new_passages_whole_and_one_numbered_sentence_of_the_others() -> None:
+    filler = " ".join(f"It has street {n}." for n in range(30))
+    towns = [passage(f"t{n}", f"Town{n}", f"Town{n} is a town. {filler} Its mill burnt in 190{n}.") for n in range(4)]
+    llm = ScriptedLLM([make_calls(("search", {"query": "town mill burnt"}))] * 2 + [ANSWER])
+    agent = make_agent(llm, Shelf(*towns), LIMITS, k=4, author=LIMITS, numbered=True, most_whole=2)
+    trajectory = asyncio.run(converse(agent, START, sample=0, state=AgentState()))
+    first, second = (message.content.split("\n\n") for message in trajectory.messages if message.role == "tool")
+    assert [block.count("It has street") for block in first] == [30, 30, 0, 0]
+    ranked = [block.split("] ")[1].partition("\n")[0] for block in first]
+    assert [title.partition(": ")[2] for title in ranked[2:]] == ["[32", "[32"]
+    assert all(block.endswith(f"Its mill burnt in 190{title[4]}.") for block, title in zip(first, ranked, strict=True))
+    assert [block.count("It has street") for block in second] == [0, 0, 30, 30], "only what was not whole before"

@@ -32,6 +32,8 @@ SEARCHES, SEARCHES_PER_STEP = 24, 5
 """One conversation has 24 searches, or five for each step of the target if that is more."""
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
+WHOLE = 2
+"""New passages that a search shows whole. Most of a generator's searches only need to know what is there."""
 ALWAYS_CHAIN = 2
 """Graphs of at most two found steps are chains, and so is half of the others."""
 GIVE_UP = '{"steps": []}'
@@ -126,6 +128,7 @@ def _build_generator(seed: Seed, context: RunContext, target: int, least: int) -
         check=check,
         give_up=GIVE_UP,
         numbered=True,
+        most_whole=WHOLE,
     )
 
 
