@@ -14,7 +14,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import orjson
 from pydantic import Field
@@ -218,17 +218,6 @@ def render(
     if cut_heads:
         blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(cut_heads)}")
     return break_tokens("\n\n".join(blocks)) or "No passage matches."
-
-
-def list_links(related: Iterable["Related"]) -> list[dict[str, Any]]:
-    """Return the links of a passage as a JSON block of a prompt shows them, with one passage per document."""
-    return [
-        {
-            "phrase": link.phrase,
-            "passages": [show_passage(p) | {"text": _excerpt(p, sentence)} for p, sentence in _first_passages(link)],
-        }
-        for link in related
-    ]
 
 
 def render_links(related: Iterable["Related"]) -> str:

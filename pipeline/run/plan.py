@@ -231,7 +231,6 @@ class PlanState:
 
     def __init__(self, config: RunConfig, judge: Judge) -> None:
         self._wanted_pairs, self._max_seeds = bounds(config.runtime)
-        self._exactly = config.runtime.seeds is not None
         is_limited = config.runtime.seeds is not None or config.runtime.max_seeds is not None
         self._may_yield_nothing = not config.models.of("generator").capabilities.understands and not is_limited
         self._judge, self._chainless = judge, 0

@@ -20,7 +20,6 @@ READERS: dict[str, ModuleType] = {
 }
 """The readers of files that are one document each, by name."""
 _BY_ENDING = {ending: name for name, reader in READERS.items() if is_installed(reader) for ending in reader.SUFFIXES}
-ENDINGS = tuple(_BY_ENDING)
 
 
 def is_read(file: Path) -> bool:
