@@ -19,7 +19,6 @@ from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import MANIFEST, Prepared, describe_file, list_aliases, stored_sha256, write_manifest
 from pipeline.corpus.read_and_left_out import Tally
 from pipeline.corpus.readers import pdf
-from pipeline.corpus.readers.base import library_version
 from pipeline.corpus.row_blocks import Block, blocks
 from pipeline.errors import CorpusError, StoreError
 from pipeline.store import databases
@@ -118,8 +117,8 @@ class _Builder:
 
     def _fingerprint(self) -> str:
         digest = hashlib.sha256(f"chunker {self._rules}".encode())
-        if pdf.KIND in self.tally.kinds:
-            digest.update(f"\n{pdf.PACKAGE} {library_version(pdf)}".encode())
+        if pdf.READER.kind in self.tally.kinds:
+            digest.update(f"\n{pdf.PACKAGE.name} {pdf.READER.version}".encode())
         stored = parts.Parts(self._folder, self._parts)
         alias_table = parts.map_table(self._folder / parts.ALIAS)
         rows = parts.column(alias_table, "document")

@@ -16,10 +16,9 @@ from typing import Any, Self
 
 import orjson
 
-from pipeline import registry
 from pipeline.corpus.child_process import end_child, start_child
-from pipeline.corpus.document_blocks import Block, Parsed, split_long, split_title
-from pipeline.corpus.readers.base import LONGEST, NAMED_BY_FILE, ReadBytes, ReadLimits, Row, file_title
+from pipeline.corpus.document_blocks import Block, split_long, split_title
+from pipeline.corpus.readers.base import LONGEST, NAMED_BY_FILE, ReadBytes, ReadLimits, Row, file_title, load_reader
 from pipeline.errors import CorpusError
 
 LARGEST = 256 << 20
@@ -40,7 +39,7 @@ class ParserProcess:
         """Yield a row for a file, several for one that is longer than a document may be, or one with an error.
 
         Args:
-            name: a reader with a function `parse_file`.
+            name: a reader with `parse`.
             path: the file.
             limits: the limits of the corpus.
         """
@@ -54,7 +53,7 @@ class ParserProcess:
             texts = [block for block in blocks if block.text]
         title = answer["title"] or heading
         sections = list(split_long(title or file_title(path), texts, limits.doc_chars)) or [(title, "")]
-        kind = registry.load("readers", name).KIND
+        kind = load_reader(name).kind
         characters = ReadBytes(path, limits)
         for number, (name_of_section, text) in enumerate(sections):
             characters.add(len(text))
@@ -115,7 +114,9 @@ def _parse(name: str, path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
             return {"error": f"larger than {LARGEST >> 20} MiB"}
-        parsed: Parsed = registry.load("readers", name).parse_file(path.read_bytes())
+        if not (parse := load_reader(name).parse):
+            raise CorpusError(f"{path}: the reader {name} parses no files")
+        parsed = parse(path.read_bytes())
     except CorpusError as error:
         return {"error": str(error)}
     except MemoryError:
@@ -124,7 +125,7 @@ def _parse(name: str, path: Path) -> dict[str, Any]:
         return {"error": _KILLED}
     except Exception as error:  # noqa: BLE001 - a parser raises anything for a broken file
         why = " ".join(f"{type(error).__name__}: {error}".split())[:150]
-        return {"error": f"not a readable {registry.load('readers', name).KIND} file ({why}); is it complete?"}
+        return {"error": f"not a readable {load_reader(name).kind} file ({why}); is it complete?"}
     if sum(len(block.text) for block in parsed.blocks) > LONGEST:
         return {"error": f"its text is longer than {LONGEST >> 20} MiB"}
     # orjson writes no named tuples.

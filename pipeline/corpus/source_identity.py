@@ -9,7 +9,6 @@ import orjson
 from pipeline import text
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.readers import hf
-from pipeline.corpus.readers.base import library_version
 from pipeline.corpus.readers.folder import READERS
 from pipeline.corpus.unreadable_files import BESIDE
 from pipeline.corpus.walking import walk
@@ -35,7 +34,7 @@ def signature(manifest: Manifest) -> str:
             _file_identity(file, path) for file in (walk(path) if path.is_dir() else [path]) if file.name != BESIDE
         ]
     how = manifest.model_dump(mode="json", include={"name", "reader", "source", "sha256", "fields", "limits", "chunks"})
-    versions = {name: library_version(reader) for name, reader in READERS.items()}
+    versions = {name: reader.version for name, reader in READERS.items()}
     return sha256(orjson.dumps([how, files, versions, _code()]).decode())
 
 

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from pipeline import corpus, registry
-from pipeline.corpus.readers.base import ReadLimits
+from pipeline.corpus.readers.base import ReadLimits, load_reader
 from pipeline.corpus.readers.folder import READERS
 from pipeline.errors import CorpusError, UsageError
 from tests.corpus.readers import made_documents, test_lucene
@@ -162,9 +162,9 @@ def sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_reader_has_the_interface_of_the_contract(name: str) -> None:
-    reader = registry.load("readers", name)
-    assert inspect.getdoc(reader)
-    assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in reader.SUFFIXES)
+    reader = load_reader(name)
+    assert inspect.getdoc(registry.load("readers", name))
+    assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in reader.suffixes)
     assert list(inspect.signature(reader.read).parameters) == ["path", "limits"]
 
 
@@ -174,17 +174,17 @@ def test_a_reader_gives_the_documents_of_its_file(name: str, sample: Path) -> No
     expected = {"a": TEXTS["a"]} if name in SINGLE_DOCUMENT else TEXTS
     loaded = corpus.load(manifest)
     assert {document.title: document.text for document in loaded.documents} == expected
-    keys = [row.key for row in registry.load("readers", name).read(manifest.path, ReadLimits())]
-    assert keys == [row.key for row in registry.load("readers", name).read(manifest.path, ReadLimits())]
+    keys = [row.key for row in load_reader(name).read(manifest.path, ReadLimits())]
+    assert keys == [row.key for row in load_reader(name).read(manifest.path, ReadLimits())]
     assert len(set(keys)) == len(expected)
 
 
 def test_a_reader_keeps_to_its_limit_of_bytes(name: str, sample: Path) -> None:
     path = corpus.resolve(str(sample)).path
     with pytest.raises(CorpusError, match="more than 10 bytes"):
-        list(registry.load("readers", name).read(path, ReadLimits(bytes=10)))
+        list(load_reader(name).read(path, ReadLimits(bytes=10)))
 
 
 def test_an_unknown_reader_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no reader .warc.; known: csv, docx, epub, folder, hf, html, ipynb, json"):
-        registry.load("readers", "warc")
+        load_reader("warc")

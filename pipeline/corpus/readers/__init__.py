@@ -1,6 +1,6 @@
 """Readers turn a source into rows. The directory is the registry: one module per reader, whose name is the id.
 
-A reader module has `SUFFIXES` (the file names that it reads) and `read(path, limits)`.
+A module defines one `Reader` (`base.py`).
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline import registry
 from pipeline.corpus.readers import folder, wikiextractor
-from pipeline.corpus.readers.base import PACKED, Reader, ReadLimits, Row, chunks, of_shards
+from pipeline.corpus.readers.base import PACKED, ReadLimits, Row, chunks, load_reader, of_shards
 from pipeline.corpus.unreadable_files import NOTES, count_unread, in_words
 from pipeline.corpus.walking import printable, walk
 from pipeline.errors import CorpusError
@@ -57,7 +57,7 @@ def kind_of(file: Path) -> str:
 
 @cache
 def _suffixes() -> dict[str, tuple[str, ...]]:
-    return {name: registry.load("readers", name).SUFFIXES for name in registry.names("readers")}
+    return {name: load_reader(name).suffixes for name in registry.names("readers")}
 
 
 def _sniff(file: Path) -> str:
@@ -100,7 +100,7 @@ def _choose_kind(path: Path, kinds: dict[str, list[Path]]) -> str:
 
 def count_skipped(name: str, path: Path) -> dict[str, int]:
     """Count the files of a folder that the reader does not read, by suffix; none if the source is not a folder."""
-    if not path.is_dir() or not (name in {"folder", "wikiextractor"} or registry.load("readers", name).SUFFIXES):
+    if not path.is_dir() or not (name in {"folder", "wikiextractor"} or load_reader(name).suffixes):
         return {}
     return count_unread(path, folder.is_read if name == "folder" else lambda file: kind_of(file) == name)
 
@@ -110,8 +110,8 @@ def rows(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
 
     Links to shards are followed, since the Hub's cache consists of them.
     """
-    reader: Reader = registry.load("readers", name)
-    if not (reader.SUFFIXES and path.is_dir()):
+    reader = load_reader(name)
+    if not (reader.suffixes and path.is_dir()):
         return reader.read(path, limits)
     files = (file for file in walk(path) if kind_of(file) == name)
     shards = ((printable(file.relative_to(path).as_posix()), reader.read(file, limits)) for file in files)

@@ -11,18 +11,20 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 from backports import zstd
 from backports.zstd import DecompressionParameter, ZstdError
 from pydantic import Field
 
 from pipeline import registry
+from pipeline.corpus.document_blocks import Parsed
 from pipeline.errors import CorpusError, reason
 from pipeline.types import Data
 
@@ -236,42 +238,65 @@ def decode(data: bytes, encoding: str = "") -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def parse_alone(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
-    """Yield the rows of one file, which a parser process reads. `name` is its reader.
+class Package(NamedTuple):
+    """A package that a reader needs, and the extra of Digsite that installs it."""
+
+    name: str
+    extra: str
+    module: str = ""
+    """What is imported, if it has another name than the package."""
+
+    @property
+    def is_installed(self) -> bool:
+        return find_spec(self.module or self.name) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """A kind of source. Each module of a reader defines one."""
+
+    read: Callable[[Path, ReadLimits], Iterator[Row]]
+    """Yields all rows of a path, in order, without keeping them. Raises CorpusError if it cannot read on."""
+    suffixes: tuple[str, ...] = ()
+    """The suffixes of the files that it reads. A reader without any is chosen by its name: `hf:ORG/NAME`."""
+    kind: str = ""
+    """What messages call the files, if each of them is one document."""
+    parse: Callable[[bytes], Parsed] | None = None
+    """Parses the bytes of a document. It runs in a second process, since it could harm this one."""
+    accepts: Callable[[Path], bool] | None = None
+    """Returns whether a file with the right suffix is of this kind. If left out, every one is."""
+    package: Package | None = None
+
+    @property
+    def is_installed(self) -> bool:
+        return self.package is None or self.package.is_installed
+
+    @property
+    def version(self) -> str:
+        """The version of the package that it needs; empty if it needs none or lacks it."""
+        return version(self.package.name) if self.package and self.package.is_installed else ""
+
+    def require_package(self, path: Path) -> None:
+        """Raise CorpusError, with what to install, if the package is missing."""
+        if self.package and not self.package.is_installed:
+            raise CorpusError(f"{path}: to read {self.kind} files: pip install 'digsite[{self.package.extra}]'")
+
+
+def load_reader(name: str) -> Reader:
+    return registry.instance("readers", name, Reader)
+
+
+def read_in_parser_process(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
+    """Yield the rows of one file, which a second process parses. `name` is its reader.
 
     Raises:
-        CorpusError: if the packages of the reader are not installed.
+        CorpusError: if the package of the reader is not installed.
     """
     from pipeline.corpus.parser_process import ParserProcess  # it imports this module
 
-    require_installed(path, registry.load("readers", name))
+    load_reader(name).require_package(path)
     with ParserProcess() as parser:
         yield from parser.rows(name, path, limits)
-
-
-class Reader(Protocol):
-    SUFFIXES: tuple[str, ...]
-    """The suffixes of the files that it reads. A reader without any is chosen by its name: `hf:ORG/NAME`."""
-
-    def read(self, path: Path, limits: ReadLimits) -> Iterator[Row]:
-        """Yield all rows of `path`, in order, without keeping them. Raises CorpusError if it cannot read on."""
-        ...
-
-
-def is_installed(reader: Any) -> bool:
-    """Return whether the package that a reader needs is installed. Most readers need none."""
-    return not hasattr(reader, "MODULE") or find_spec(reader.MODULE) is not None
-
-
-def library_version(reader: Any) -> str:
-    """Return the version of the package that a reader needs; empty if it needs none or has none."""
-    return version(reader.PACKAGE) if hasattr(reader, "MODULE") and is_installed(reader) else ""
-
-
-def require_installed(path: Path, reader: Any) -> None:
-    """Raise CorpusError, with what to install, if a reader's package is missing."""
-    if not is_installed(reader):
-        raise CorpusError(f"{path}: to read {reader.KIND} files: pip install 'digsite[{reader.EXTRA}]'")
 
 
 def size(value: Any) -> int:

@@ -17,10 +17,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, ReadLimits, Row, lines
+from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, Reader, ReadLimits, Row, lines
 from pipeline.errors import CorpusError
 
-SUFFIXES = tuple(kind + packed for kind in (".csv", ".tsv") for packed in PACKED)
 SPANNING = "rows span several lines, in quotes"
 _INSIDE = r'[^"]*(?:""[^"]*)*'
 _QUOTED = re.compile(f'"{_INSIDE}"')
@@ -190,3 +189,6 @@ class _Lines(Iterator[str]):
             return data.decode() + "\n"
         except UnicodeDecodeError as error:
             raise csv.Error(NOT_UTF8) from error
+
+
+READER = Reader(read=read, suffixes=tuple(kind + packed for kind in (".csv", ".tsv") for packed in PACKED))

@@ -1,27 +1,20 @@
 """An EPUB as one document: its chapters in the order of the book, without its table of contents."""
 
 import posixpath
-from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from pipeline.corpus.document_blocks import Parsed
 from pipeline.corpus.html_blocks import parse_html
-from pipeline.corpus.readers.base import ReadLimits, Row, decode, parse_alone
+from pipeline.corpus.readers.base import Reader, decode, read_in_parser_process
 from pipeline.corpus.zip_archives import open_archive
 from pipeline.errors import CorpusError
 
-SUFFIXES: tuple[str, ...] = (".epub",)
-KIND = "EPUB"
 _PAGES = {"application/xhtml+xml", "text/html"}
 
 
-def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    return parse_alone("epub", path, limits)
-
-
-def parse_file(data: bytes) -> Parsed:
+def parse(data: bytes) -> Parsed:
     with open_archive(data) as archive:
         root = ET.fromstring(archive.read("META-INF/container.xml"))  # noqa: S314
         place = next((file.get("full-path", "") for file in root.iterfind(".//{*}rootfile")), "")
@@ -44,3 +37,11 @@ def _path(package: str, href: str) -> str:
     """Return the name in the archive of a file that the package names."""
     path = unquote(href.partition("#")[0])
     return posixpath.normpath(posixpath.join(posixpath.dirname(package), path))
+
+
+READER = Reader(
+    read=partial(read_in_parser_process, "epub"),
+    suffixes=(".epub",),
+    kind="EPUB",
+    parse=parse,
+)

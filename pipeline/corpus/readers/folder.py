@@ -5,26 +5,23 @@ Symbolic links out of the folder are not followed.
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
-from pipeline.corpus.readers import docx, epub, html, ipynb, markdown, pdf, pptx, rst, text, xml
-from pipeline.corpus.readers.base import ReadBytes, ReadLimits, Row, is_installed, size
+from pipeline.corpus.readers.base import ReadBytes, Reader, ReadLimits, Row, load_reader, size
 from pipeline.corpus.unreadable_files import count_unread, in_words
 from pipeline.corpus.walking import printable, walk
 from pipeline.errors import CorpusError
 
-SUFFIXES: tuple[str, ...] = ()
-READERS: dict[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (docx, epub, html, ipynb, markdown, pdf, pptx, rst, text, xml)
+READERS = {
+    name: load_reader(name)
+    for name in ("docx", "epub", "html", "ipynb", "markdown", "pdf", "pptx", "rst", "text", "xml")
 }
 """The readers of files that are one document each, by name."""
-_BY_ENDING = {ending: name for name, reader in READERS.items() if is_installed(reader) for ending in reader.SUFFIXES}
+_BY_ENDING = {ending: name for name, reader in READERS.items() if reader.is_installed for ending in reader.suffixes}
 
 
 def is_read(file: Path) -> bool:
-    name = _BY_ENDING.get(file.suffix.lower())
-    return name is not None and getattr(READERS[name], "recognises", bool)(file)
+    reader = READERS.get(_BY_ENDING.get(file.suffix.lower(), ""))
+    return reader is not None and (reader.accepts is None or reader.accepts(file))
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
@@ -38,16 +35,16 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
             if error := "its name is not UTF-8; rename it" if name != inside else _refuse_file(file, root):
                 yield Row(name, name, {}, error)
                 continue
-            reader = _BY_ENDING[file.suffix.lower()]
-            is_parsed = hasattr(READERS[reader], "parse_file")
+            reader_name = _BY_ENDING[file.suffix.lower()]
+            reader = READERS[reader_name]
             # The pictures in a PDF or a Word file are not read.
-            size_read.add(0 if is_parsed else file.stat().st_size)
-            rows = parser.rows(reader, file, limits) if is_parsed else READERS[reader].read(file, limits)
+            size_read.add(0 if reader.parse else file.stat().st_size)
+            rows = parser.rows(reader_name, file, limits) if reader.parse else reader.read(file, limits)
             for row in rows:
-                size_read.add(size(row.values.get("text")) if is_parsed else 0)
+                size_read.add(size(row.values.get("text")) if reader.parse else 0)
                 key = name + row.key.removeprefix(file.name)
                 values = {**row.values, "id": key} if row.values else {}
-                kind = row.kind if is_parsed or row.error else READERS[reader].KIND
+                kind = row.kind if reader.parse or row.error else reader.kind
                 yield row._replace(place=name, key=key, values=values, kind=kind)
     if file is None:
         skipped = in_words(count_unread(path, is_read))
@@ -59,3 +56,6 @@ def _refuse_file(file: Path, root: Path) -> str:
     if not file.is_file():
         return "no file that can be read: a broken link, a loop of links, a pipe or a device"
     return "" if file.resolve().is_relative_to(root) else "a link that leads out of the folder"
+
+
+READER = Reader(read=read)

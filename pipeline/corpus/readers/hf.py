@@ -15,13 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline import registry
 from pipeline.corpus import front_matter
-from pipeline.corpus.readers.base import ReadLimits, Row, of_shards
+from pipeline.corpus.readers.base import Reader, ReadLimits, Row, load_reader, of_shards
 from pipeline.corpus.walking import is_corpus, is_questions
 from pipeline.errors import CorpusError, UsageError, first_line
 
-SUFFIXES: tuple[str, ...] = ()
 _READERS = {"csv": "csv", "json": "jsonl", "parquet": "parquet"}
 """Readers by the name of the builder of `datasets`."""
 _ADDRESS = re.compile(r"(?P<name>[^:@]+)(?::(?P<config>[^:@/]+))?(?:@(?P<revision>[^:@]+))?")
@@ -176,8 +174,8 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
     name = parse_address(str(path)).name
     builder, data_files, note = _build(path)
-    reader = registry.load("readers", _READERS[builder.name]) if builder.name in _READERS else None
-    if reader and all(file.lower().endswith(reader.SUFFIXES) and _keeps_name(file) for file in data_files):
+    reader = load_reader(_READERS[builder.name]) if builder.name in _READERS else None
+    if reader and all(file.lower().endswith(reader.suffixes) and _keeps_name(file) for file in data_files):
         fetch = datasets.DownloadManager().download
         shards = ((_relative_name(file, name), reader.read(Path(fetch(file)), limits)) for file in data_files)
     else:
@@ -207,3 +205,6 @@ def _stream_rows(stream: Any) -> Iterator[Row]:
         for values in parquet.plain_rows(table):
             number += 1
             yield Row(f"row {number}", str(number), values)
+
+
+READER = Reader(read=read)

@@ -10,7 +10,6 @@ ends are removed first.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -19,17 +18,15 @@ from typing import Any
 from pipeline.corpus.document_blocks import WRAPPED_HAN
 from pipeline.corpus.readers import markdown
 from pipeline.corpus.readers.base import (
+    Package,
+    Reader,
     ReadLimits,
     Row,
     TooMuchMarkup,
     document_row,
     marked_encoding,
-    require_installed,
 )
 
-SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
-KIND, EXTRA = "HTML", "html"
-MODULE = PACKAGE = "trafilatura"
 _HEAD = 4096
 """The first bytes, in which a page declares its encoding."""
 _DECLARED = re.compile(
@@ -50,7 +47,7 @@ minutes."""
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    require_installed(path, sys.modules[__name__])
+    READER.require_package(path)
     yield document_row(path, limits, _document, longest=_MARKUP * limits.doc_chars, encoding=_encoding)
 
 
@@ -136,3 +133,6 @@ def _unwrap(page: Any) -> None:
 
 def _join_lines(text: str) -> str:
     return _WRAPPED.sub(" ", WRAPPED_HAN.sub("", text))
+
+
+READER = Reader(read=read, suffixes=(".html", ".htm", ".xhtml"), kind="HTML", package=Package("trafilatura", "html"))

@@ -1,7 +1,6 @@
 """A Jupyter notebook as one document: its texts and code, without outputs."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import orjson
@@ -9,18 +8,11 @@ import orjson
 from pipeline.corpus import shortcodes
 from pipeline.corpus.document_blocks import Block, Parsed
 from pipeline.corpus.readers import markdown
-from pipeline.corpus.readers.base import LONGEST, ReadLimits, Row, parse_alone
+from pipeline.corpus.readers.base import LONGEST, Reader, read_in_parser_process
 from pipeline.errors import CorpusError
 
-SUFFIXES: tuple[str, ...] = (".ipynb",)
-KIND = "notebook"
 
-
-def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    return parse_alone("ipynb", path, limits)
-
-
-def parse_file(data: bytes) -> Parsed:
+def parse(data: bytes) -> Parsed:
     if len(data) > LONGEST:
         raise CorpusError(f"longer than {LONGEST >> 20} MiB; clear its outputs")
     notebook = orjson.loads(data)
@@ -37,3 +29,11 @@ def _parse_cell(cell: dict[str, Any]) -> Parsed:
     if cell.get("cell_type") == "markdown":
         return markdown.parse_blocks(shortcodes.remove(text))
     return Parsed("", [Block("code", text.strip())] if cell.get("cell_type") == "code" else [])
+
+
+READER = Reader(
+    read=partial(read_in_parser_process, "ipynb"),
+    suffixes=(".ipynb",),
+    kind="notebook",
+    parse=parse,
+)

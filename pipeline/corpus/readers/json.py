@@ -9,10 +9,9 @@ from itertools import chain
 from pathlib import Path
 
 from pipeline.corpus.readers import jsonl
-from pipeline.corpus.readers.base import LONGEST, PACKED, ReadLimits, Row, chunks
+from pipeline.corpus.readers.base import LONGEST, PACKED, Reader, ReadLimits, Row, chunks
 from pipeline.errors import CorpusError
 
-SUFFIXES = tuple(f".json{packed}" for packed in PACKED)
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{},"]', re.DOTALL)
 """A string, a mark, or the beginning of a string that continues in the next chunk."""
 
@@ -63,3 +62,6 @@ def _items(path: Path, stream: Iterator[bytes]) -> Iterator[bytes | None]:
         raise CorpusError(f"{path}: its array is not closed; is it complete?")
     if item := buffer[start:].strip():
         yield item
+
+
+READER = Reader(read=read, suffixes=tuple(f".json{packed}" for packed in PACKED))

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, ReadLimits, Row, lines
+from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, Reader, ReadLimits, Row, lines
 
 _NO_NUMBER = re.compile(rb'(?:[^"]|"(?:[^"\\]|\\.)*+")*?[:\[,]\s*(NaN|-?Infinity)\b.*', re.DOTALL)
 _BULK_ACTIONS = {"index", "create", "update", "delete"}
@@ -19,7 +19,6 @@ _BULK_KEYS = {
     *("_index", "_type", "_id", "routing", "_routing", "version", "version_type", "retry_on_conflict", "require_alias"),
     *("pipeline", "dynamic_templates", "if_seq_no", "if_primary_term"),
 }
-SUFFIXES = tuple(kind + packed for kind in (".jsonl", ".ndjson") for packed in PACKED)
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
@@ -59,3 +58,6 @@ def row(place: str, key: str, line: bytes) -> Row:
     if not isinstance(values, dict):
         return Row(place, key, {}, "not a JSON object")
     return Row(place, key, values)
+
+
+READER = Reader(read=read, suffixes=tuple(kind + packed for kind in (".jsonl", ".ndjson") for packed in PACKED))

@@ -13,10 +13,9 @@ from typing import Any
 import orjson
 
 from pipeline.corpus import jvm
-from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row
+from pipeline.corpus.readers.base import LONGEST, ReadBytes, Reader, ReadLimits, Row
 from pipeline.errors import CorpusError, RetrievalError
 
-SUFFIXES: tuple[str, ...] = ()
 _BATCH = 1000
 _MISSING = "neither raw nor contents are stored; build the index with --storeRaw"
 _Stored = tuple[str | None, str | None, str | None]
@@ -77,3 +76,6 @@ def _row(number: int, key: str | None, raw: str | None, contents: str | None) ->
     if "contents" not in values and contents is not None:
         values = {**values, "contents": contents}
     return row(values | ({"id": key} if key else {}))
+
+
+READER = Reader(read=read)

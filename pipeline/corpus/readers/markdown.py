@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 from pipeline.corpus import front_matter, shortcodes
 from pipeline.corpus.document_blocks import Block, Parsed, describe_row, join, split_title, to_one_line
 from pipeline.corpus.document_links import wiki_links
-from pipeline.corpus.readers.base import ReadLimits, Row, document_row
+from pipeline.corpus.readers.base import Reader, ReadLimits, Row, document_row
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-SUFFIXES: tuple[str, ...] = (".md", ".markdown", ".mdx")
-KIND = "Markdown"
 _TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>", re.DOTALL)
 
 
@@ -103,3 +101,6 @@ def _inline(block: "Token") -> str:
         elif token.content.lower().startswith("<br"):
             parts.append("\n")
     return to_one_line("".join(parts))
+
+
+READER = Reader(read=read, suffixes=(".md", ".markdown", ".mdx"), kind="Markdown")

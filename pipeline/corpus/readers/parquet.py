@@ -20,11 +20,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.corpus.parquet_pages import BadPageError, unpacked_sizes
-from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row, size
+from pipeline.corpus.readers.base import LONGEST, ReadBytes, Reader, ReadLimits, Row, size
 from pipeline.errors import CorpusError
 from pipeline.store.files import utf8_path
 
-SUFFIXES: tuple[str, ...] = (".parquet",)
 _BATCH, _BATCH_BYTES = 4096, 128 << 20
 _SAMPLED = 16
 """The number of rows from which bytes are recognised as text."""
@@ -218,3 +217,6 @@ def _bytes(kind: pa.DataType) -> bool:
 
 def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+READER = Reader(read=read, suffixes=(".parquet",))

@@ -7,18 +7,16 @@ their glyphs are; their text is left out. Running heads and page numbers stay ou
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from functools import partial
 
 from pipeline.corpus.document_blocks import Block, Parsed
 from pipeline.corpus.readers import markdown
-from pipeline.corpus.readers.base import ReadLimits, Row, parse_alone
+from pipeline.corpus.readers.base import Package, Reader, read_in_parser_process
 from pipeline.errors import CorpusError
 
-SUFFIXES: tuple[str, ...] = (".pdf",)
-KIND, EXTRA = "PDF", "pdf"
-MODULE = PACKAGE = "liteparse"
 EMPTY = "pages of PDF files hold no text, as scans do, and are left out: recognise it first, with ocrmypdf or the like"
 GARBLED = "pages of PDF files are left out, since their fonts do not say which characters they show: print them anew"
+PACKAGE = Package("liteparse", "pdf")
 _HEAD = 1024
 """The first bytes, in which a PDF file says that it is one."""
 _LEAST_KEPT = 0.5
@@ -29,11 +27,7 @@ _RUNNING = 3
 _STOPS = (".", "!", "?", ":", ";", "。", "！", "？", "”", '"', ")")
 
 
-def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    return parse_alone("pdf", path, limits)
-
-
-def parse_file(data: bytes) -> Parsed:
+def parse(data: bytes) -> Parsed:
     from liteparse import LiteParse
 
     if b"%PDF-" not in data[:_HEAD]:  # liteparse would convert other formats with programs of this machine
@@ -95,3 +89,12 @@ def _join_pages(pages: Iterable[list[Block]]) -> Iterator[Block]:
             last = block
     if last:
         yield last
+
+
+READER = Reader(
+    read=partial(read_in_parser_process, "pdf"),
+    suffixes=(".pdf",),
+    kind="PDF",
+    parse=parse,
+    package=PACKAGE,
+)

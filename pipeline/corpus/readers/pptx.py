@@ -2,23 +2,15 @@
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from pipeline.corpus.document_blocks import Block, Parsed, describe_row, to_one_line
-from pipeline.corpus.readers.base import ReadLimits, Row, parse_alone
+from pipeline.corpus.readers.base import Package, Reader, read_in_parser_process
 from pipeline.corpus.zip_archives import open_archive
 
-SUFFIXES: tuple[str, ...] = (".pptx", ".pptm")
-KIND, EXTRA = "PPTX", "office"
-MODULE, PACKAGE = "pptx", "python-pptx"
 
-
-def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    return parse_alone("pptx", path, limits)
-
-
-def parse_file(data: bytes) -> Parsed:
+def parse(data: bytes) -> Parsed:
     from pptx import Presentation
 
     open_archive(data).close()
@@ -46,3 +38,12 @@ def _shape_blocks(shape: Any) -> Iterator[Block]:
     elif getattr(shape, "has_table", False):
         head, *rows = [[to_one_line(cell.text) for cell in row.cells] for row in shape.table.rows] or [[]]
         yield Block("table", "\n".join(describe_row(head, cells) for cells in rows if any(cells)))
+
+
+READER = Reader(
+    read=partial(read_in_parser_process, "pptx"),
+    suffixes=(".pptx", ".pptm"),
+    kind="PPTX",
+    parse=parse,
+    package=Package("python-pptx", "office", "pptx"),
+)

@@ -5,19 +5,15 @@ content of unknown directives are kept, except of those that only list or includ
 """
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from pipeline.corpus import shortcodes
 from pipeline.corpus.document_blocks import Parsed
 from pipeline.corpus.html_blocks import parse_html
-from pipeline.corpus.readers.base import LONGEST, ReadLimits, Row, decode, parse_alone
+from pipeline.corpus.readers.base import LONGEST, Package, Reader, decode, read_in_parser_process
 from pipeline.errors import CorpusError
 
-SUFFIXES: tuple[str, ...] = (".rst", ".rest")
-KIND, EXTRA = "RST", "office"
-MODULE = PACKAGE = "docutils"
 _ROLE = re.compile(r":([\w.+:-]{1,80}):`|`:([\w.+:-]{1,80}):")
 _DIRECTIVE = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]{1,200}\| )?([\w.+:-]{1,80})::", re.MULTILINE)
 _OPTION = re.compile(r"\s*:[\w-]+:")
@@ -36,11 +32,7 @@ _SETTINGS = {
 }
 
 
-def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    return parse_alone("rst", path, limits)
-
-
-def parse_file(data: bytes) -> Parsed:
+def parse(data: bytes) -> Parsed:
     from docutils.core import publish_parts
 
     if len(data) > LONGEST:
@@ -93,3 +85,12 @@ def _build_directive(name: str) -> Any:
             return [container]
 
     return Kept
+
+
+READER = Reader(
+    read=partial(read_in_parser_process, "rst"),
+    suffixes=(".rst", ".rest"),
+    kind="RST",
+    parse=parse,
+    package=Package("docutils", "office"),
+)

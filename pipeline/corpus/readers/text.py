@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.corpus.readers.base import ReadLimits, Row, document_row
-
-SUFFIXES: tuple[str, ...] = (".txt",)
-KIND = "text"
+from pipeline.corpus.readers.base import Reader, ReadLimits, Row, document_row
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     yield document_row(path, limits, lambda source: ("", source, []))
+
+
+READER = Reader(read=read, suffixes=(".txt",), kind="text")

@@ -10,10 +10,9 @@ from html import unescape
 from pathlib import Path
 
 from pipeline.corpus.readers import jsonl
-from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, ReadLimits, Row, lines, of_shards
+from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, Reader, ReadLimits, Row, lines, of_shards
 from pipeline.corpus.walking import printable, walk
 
-SUFFIXES: tuple[str, ...] = ()
 _NAME = re.compile(rf"wiki_\d+({'|'.join(map(re.escape, filter(None, PACKED)))})?")
 _UNENDED = "no </doc> ends it"
 _OPENING = re.compile(
@@ -68,3 +67,6 @@ def _row(place: str, count: int, opening: re.Match[str], text: list[str], error:
     body = "\n".join(text).strip().removeprefix(opening["title"]).strip()
     values = {"id": opening["id"], "url": opening["url"] or "", "title": opening["title"], "text": body}
     return Row(place, str(count), values, error)
+
+
+READER = Reader(read=read)

@@ -1,17 +1,15 @@
 """An XML file in JATS (articles of journals) or DocBook as one document. XML of other kinds is not read."""
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from html.entities import html5
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from pipeline.corpus.document_blocks import Block, Parsed, describe_row, to_one_line
-from pipeline.corpus.readers.base import ReadLimits, Row, parse_alone
+from pipeline.corpus.readers.base import Reader, read_in_parser_process
 from pipeline.errors import CorpusError
 
-SUFFIXES: tuple[str, ...] = (".xml", ".nxml", ".jats", ".dbk", ".docbook")
-KIND = "JATS or DocBook"
 _HEAD = 1 << 14
 _DIALECT = re.compile(
     rb"<!DOCTYPE\s[^>\[]{1,300}(?:docbook|jats|//nlm//|journalpublishing|archivearticle)"
@@ -41,11 +39,7 @@ _LINES = frozenset(
 """Elements that begin and end a line, besides sections and code."""
 
 
-def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    return parse_alone("xml", path, limits)
-
-
-def recognises(path: Path) -> bool:
+def is_article(path: Path) -> bool:
     """Return whether a file is in one of the dialects, by its beginning."""
     try:
         if not path.is_file():  # opening a pipe would wait for ever
@@ -56,7 +50,7 @@ def recognises(path: Path) -> bool:
         return False
 
 
-def parse_file(data: bytes) -> Parsed:
+def parse(data: bytes) -> Parsed:
     if not _DIALECT.search(data[:_HEAD]):
         raise CorpusError("neither JATS nor DocBook; write a JSON object a line for each of its records")
     parser = ET.XMLParser()  # noqa: S314
@@ -125,3 +119,12 @@ def _cells(part: ET.Element | None) -> list[list[str]]:
 
 def _name(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+READER = Reader(
+    read=partial(read_in_parser_process, "xml"),
+    suffixes=(".xml", ".nxml", ".jats", ".dbk", ".docbook"),
+    kind="JATS or DocBook",
+    parse=parse,
+    accepts=is_article,
+)

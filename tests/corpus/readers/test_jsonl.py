@@ -36,7 +36,7 @@ def read_rows(path: Path, data: bytes, limits: ReadLimits | None = None) -> list
     return list(jsonl.read(path, limits or ReadLimits()))
 
 
-@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+@pytest.mark.parametrize("suffix", jsonl.READER.suffixes)
 def test_every_compression_gives_the_same_rows(suffix: str, tmp_path: Path) -> None:
     first, second, torn = read_rows(tmp_path / f"a{suffix}", PACKERS[suffix](LINES))
     assert (first.place, first.values) == ("line 1", {"id": 1, "text": "one"})
@@ -117,7 +117,7 @@ def test_more_bytes_than_the_limit_stop_the_read(tmp_path: Path) -> None:
         read_rows(tmp_path / "a.jsonl", LINES * 10, ReadLimits(bytes=100))
 
 
-@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+@pytest.mark.parametrize("suffix", jsonl.READER.suffixes)
 def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_path: Path, figures: Figures) -> None:
     rng = random.Random(suffix)
     intact = PACKERS[suffix](LINES * 50)
@@ -142,7 +142,7 @@ def test_a_file_that_was_cut_off_is_refused_and_not_read_in_part(suffix: str, tm
         read_rows(tmp_path / f"a{suffix}", packed[: len(packed) * 2 // 3])
 
 
-@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+@pytest.mark.parametrize("suffix", jsonl.READER.suffixes)
 def test_an_ending_in_capitals_is_the_same_ending(suffix: str, tmp_path: Path) -> None:
     assert len(read_rows(tmp_path / f"A{suffix.upper()}", PACKERS[suffix](LINES))) == 3
 

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline import corpus, registry
+from pipeline import corpus
 from pipeline.corpus import parser_process
 from pipeline.corpus.parser_process import ParserProcess
-from pipeline.corpus.readers.base import NAMED_BY_FILE, ReadLimits, Row
+from pipeline.corpus.readers.base import NAMED_BY_FILE, ReadLimits, Row, load_reader
 from tests.corpus.readers.made_documents import (
     docx_files,
     paragraph,
@@ -24,9 +24,10 @@ TABLE = "<w:tbl>{}</w:tbl>"
 
 
 def read(path: Path, reader: str = "", limits: ReadLimits | None = None) -> list[Row]:
-    module = registry.load("readers", reader or path.suffix[1:])
-    pytest.importorskip(getattr(module, "MODULE", "pipeline"), reason="pip install 'digsite[office]'")
-    return list(module.read(path, limits or ReadLimits()))
+    plugin = load_reader(reader or path.suffix[1:])
+    if not plugin.is_installed:
+        pytest.skip("pip install 'digsite[office]'")
+    return list(plugin.read(path, limits or ReadLimits()))
 
 
 def read_one(path: Path, text: str | bytes = b"", reader: str = "") -> tuple[str, str]:

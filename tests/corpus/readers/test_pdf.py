@@ -22,7 +22,7 @@ endcodespacerange 1 beginbfrange <20> <7e> <0028> endbfrange endcmap end end"""
 
 
 def read(path: Path) -> Row:
-    (row,) = pdf.read(path, ReadLimits())
+    (row,) = pdf.READER.read(path, ReadLimits())
     return row
 
 
