@@ -152,7 +152,8 @@ class ChecksConfig(Data):
     """The checks by readers, which run on drafts whose graph and wording have passed review. If left out, all of them
     with a real model, and only `oracle` with the demo model."""
     tries: int = Field(3, ge=1, le=32)
-    """Number of attempts to answer from memory. Most of them must fail."""
+    """Number of attempts to answer from memory. A draft is sent back if every model in `models.policies` is right in
+    most of them."""
     oracle_tries: int = Field(2, ge=1, le=32)
     """Largest number of attempts to answer with all the evidence in the prompt. One must succeed."""
     naturalness: int = Field(3, ge=1, le=5)
