@@ -36,9 +36,8 @@ class GateConfig(Data):
     rl_yes_no: bool = False
     """Whether `rl_*` views include yes-or-no questions, half of which a guess answers."""
     include: tuple[Include, ...] = ()
-    """Reasons of rejected pairs that the data set holds too: confirmed pairs below their target or below the range of
-    `steps`, and pairs that only a solver of `digsite remeasure` solved. They must pass the gates as well. `digsite
-    export --include` sets it."""
+    """Reasons of rejected pairs that the data set holds too: `below_target`, `below_range`, and `beyond_solver`, which
+    only a solver of `digsite remeasure` solved. `digsite export --include` sets it."""
     off: tuple[str, ...] = ()
     """Names of gates that are turned off."""
     answers: Ratio = 0.01
@@ -110,9 +109,8 @@ class SftConfig(Data):
     max_tokens: int | None = Field(None, ge=1)
     """Only take rollouts with at most this many tokens, as estimated in the column `tokens`."""
     thinking: Literal["all", "last", "none"] = "all"
-    """Reasoning in the views that train on turns. `all`: every turn has its reasoning and the context in which it was
-    sampled; if the model did not get its reasoning back, a trajectory becomes one row per turn. `last`: a row only has
-    the reasoning of its last turn. `none`: rows have no reasoning."""
+    """Reasoning in the views that train on turns. `all`: every turn has its reasoning; if the model did not get its
+    reasoning back, a trajectory becomes one row per turn. `last`: only the last turn has it. `none`: no turn has it."""
 
     @model_validator(mode="after")
     def _check_select(self) -> "SftConfig":

@@ -18,8 +18,7 @@ class AgentLimits(Data):
 
     searches: int = Field(ge=0)
     """Largest number of searches, finds and opened documents of one agent, including repeats. Then it must answer. If
-    left out, the solver's is 2N + 4 for a target of up to N steps, but at least 12; its turns and tokens grow with it,
-    and so do the generator's searches, turns, tokens, calls per turn and request size."""
+    left out, searches, turns and tokens grow with targets above 4 steps."""
     turns: int = Field(ge=1)
     """Largest number of turns of the model in one conversation."""
     tokens: int = Field(200_000, ge=1)
@@ -34,9 +33,7 @@ class AuthorLimits(AgentLimits):
     """The limits of generator, refiner and composer."""
 
     checks: int = Field(6, ge=0)
-    """Number of drafts that a generator or refiner may have checked before it ends. These do not count as searches. A
-    check runs all checks of the round, including those by readers, and the round reuses its result if the draft is
-    unchanged."""
+    """Number of drafts that a generator or refiner may have checked before it ends. These do not count as searches."""
     give_up_tokens: int = Field(40_000, ge=1)
     """Number of prompt tokens, without those that the server had cached, after which a conversation without a proposal
     is ended. It grows with the searches."""
@@ -52,9 +49,8 @@ class EnvironmentConfig(Data):
     """
 
     pages: bool = False
-    """Whether `open` takes a position to start at, and says where a passage is in its document and how many passages
-    the document has, so that all of a long document can be read. If false, it only shows the passages around one. The
-    teacher has no `open`."""
+    """Whether `open` takes a position to start at, so that all of a long document can be read. If false, it only shows
+    the passages around one."""
     find: bool = False
     """Whether solver, policies and teacher have the tool `find`, which searches within one document. It returns as many
     passages as a search and counts as a search."""
@@ -108,9 +104,7 @@ class LoopConfig(Data):
     """Largest number of rollouts before the confirmation, which starts after the first correct one. Unused if `confirm`
     is false, as in SAGE."""
     rounds: int = Field(4, ge=0, le=8)
-    """R: largest number of revisions of a draft, most of which need no rollout. SAGE uses 2, because with 3 its data
-    became harder and training worse (Table 5), due to drafts that few rollouts solve. Here the confirmation filters
-    those."""
+    """R: largest number of revisions of a draft. SAGE uses 2."""
     audit: bool = True
     """Review the graph and the wording of a draft before its first rollout."""
     early_stop: bool = True
@@ -156,9 +150,10 @@ class ChecksConfig(Data):
 
     enabled: tuple[Annotated[str, AfterValidator(validate_check)], ...] | None = None
     """The checks by readers, which run on drafts whose graph and wording have passed review. If left out, all of them
-    with a real model as reader, but only `oracle` with the demo model, which knows nothing from memory."""
+    with a real model, and only `oracle` with the demo model."""
     tries: int = Field(3, ge=1, le=32)
-    """Number of attempts to answer from memory. Most of them must fail."""
+    """Number of attempts to answer from memory. A draft is sent back if every model in `models.policies` is right in
+    most of them."""
     oracle_tries: int = Field(2, ge=1, le=32)
     """Largest number of attempts to answer with all the evidence in the prompt. One must succeed."""
     naturalness: int = Field(3, ge=1, le=5)
@@ -179,21 +174,20 @@ class DifficultyConfig(Data):
     """Seekers look for shortcuts to the answer of every question that the solver has confirmed."""
 
     adversarial: bool = True
-    """Count the steps of the shortest way that the solver or a seeker finds, and accept every pair with at least the
-    lower end of `steps`. If false, only the solver's steps count, and a pair must reach the target of its own seed, as
-    in SAGE."""
+    """Whether there are seekers. If true, every pair with at least the lower end of `steps` is accepted. If false, only
+    the solver's steps count, and a pair must reach the target of its own seed, as in SAGE."""
     seekers: tuple[Way, ...] = Field(("clues", "guess"), min_length=1)
     """The ways in which seekers look for a shortcut, one try each: `end` begins at the pages that could state the
     answer, `clues` searches with several clues at once, `guess` guesses hidden things and checks the guesses, `free`
-    chooses. The two of the default found the same number as all four for 33 of 38 pairs, at half the price."""
+    chooses."""
 
     again: float = Field(0.1, ge=0, le=1)
     """Share of the accepted pairs that new seekers try again. Card and report say how many of them keep their number of
     steps."""
     aims: dict[Aim, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
-    """Number of steps that generators aim at, with weights, such as `{3 = 1, 4 = 2}`. Questions often take fewer steps
-    than their generator aims at. If left out, all numbers in the range `steps` plus one are equally frequent; without
-    `adversarial`, or with the demo model, those in `steps` itself. `digsite stats` shows which aims suit a corpus."""
+    """Number of steps that generators aim at, with weights, such as `{3 = 1, 4 = 2}`. If left out, all numbers in the
+    range `steps` plus one are equally frequent; without `adversarial`, or with the demo model, those in `steps` itself.
+    `digsite stats` shows which aims suit a corpus."""
 
     @field_validator("seekers")
     @classmethod
@@ -281,8 +275,8 @@ class DistractorConfig(Data):
     """Hops that a distractor may answer wrongly: only the `last`, or `any`, which uses earlier ones if the last hop has
     too few distractors."""
     rank: Literal["among", "above"] = "among"
-    """Rank of a distractor in a search for its hop. `among`: in the first k passages; written distractors rank by their
-    own words, and passages of the corpus are moved up. `above`: above the hop's evidence; both are moved up."""
+    """Rank of a distractor in a search for its hop. `among`: in the first k passages. `above`: above the hop's evidence
+    too."""
     keep_original: bool = False
     """Whether the original of an `altered` passage stays in the index of that question."""
     policies: bool = False

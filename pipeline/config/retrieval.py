@@ -36,7 +36,7 @@ class DenseConfig(Data):
     """Number of tokens of a text that the encoder sees. Longer texts are cut off."""
     index: Literal["flat", "hnsw"] = "flat"
     """`flat` compares a query with every vector. `hnsw` searches a graph, which is faster for millions of passages but
-    misses some hits. The graph is built on one core, so that it is the same every time."""
+    misses some hits."""
 
     @model_validator(mode="before")
     @classmethod
@@ -96,10 +96,8 @@ class RetrievalConfig(Data):
     parts: tuple[str, ...] = Field(_PARTS, min_length=2, max_length=8)
     """The retrievers, or addresses, whose ranks `hybrid` fuses."""
     audit: tuple[str, ...] = Field((), max_length=8)
-    """Further retrievers, or addresses, that the reviews also search. Name those that training will use, since a
-    question that is hard for BM25 may be trivial for a dense index. A draft is sent back if any of them finds a
-    shortcut. The column `one_search` says what each of them finds for an accepted pair. Rollouts only use the run's own
-    retriever."""
+    """Further retrievers, or addresses, that the reviews also search. Name those that training will use. A draft is
+    sent back if any of them finds a shortcut."""
 
     @field_validator("retriever")
     @classmethod
@@ -167,9 +165,8 @@ class RetrievalConfig(Data):
 
 class LinksConfig(Data):
     most_documents: int = Field(20, ge=2, le=1000)
-    """A phrase links documents only if it occurs in at most this many. In a small corpus the limit is lower: one
-    fortieth of the documents or one hundredth of the passages, whichever is more, but at least three. Versions of a
-    document count as one."""
+    """A phrase links documents only if it occurs in at most this many. In a small corpus the limit is lower.
+    Versions of a document count as one."""
 
 
 @cache

@@ -43,14 +43,14 @@ class Runtime(Data):
     verify: bool = False
     """Read the corpus and hash its index again, even if sizes and times of all files are unchanged."""
     allow_removal: bool = False
-    """Whether a run with fewer `pairs` or seeds than before, or its export, may remove pairs, views and files of the
-    data set that is there, which a trainer may be reading."""
+    """Whether a run or its export may remove pairs, views and files of the data set that is there, which a trainer may
+    be reading."""
     rollout_seconds: float | None = Field(None, gt=0)
     """Seconds that one agent may take, not counting waits for an endpoint that is busy or down. If left out, no limit.
     Seeds that it ended are run again if the limit is raised or removed."""
     same_error_seeds: int = Field(8, ge=0)
-    """Stop the run, with advice, after this many seeds in a row that ended without a question or a verdict because of
-    the same format error. Until one seed ends otherwise, only this many run at once. 0 never stops the run."""
+    """Stop the run, with advice, after this many seeds in a row that the same format error ended. Until one seed ends
+    otherwise, only this many run at once. 0 never stops the run."""
     budget_tokens: int | None = Field(None, ge=1)
     """Largest number of tokens to pay for, over all commands that continue the run: prompt tokens, computed or cached,
     and completion tokens."""
