@@ -242,7 +242,7 @@ def describe_answer_form(graph: Graph, outcome: Computation | None, hidden: Hidd
     if read_interval(graph.answer):
         shape = "".join("#" if character.isdigit() else character for character in graph.answer)
         return f"an amount in the unit and with the precision of '{shape}' (# is a digit)"
-    return f"one name, as short as it can be: {ask}"
+    return f"a name or a few words, as short as they can be, as this asks: {ask}"
 
 
 def _mask_question(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
