@@ -77,6 +77,8 @@ class Harden(Generate):
             raise UsageError("harden starts from the questions of FILE: leave out --strategy")
         if self.like:
             raise UsageError("harden keeps the style of the questions of FILE: leave out --like")
+        if self.persona:
+            raise UsageError("harden keeps the style of the questions of FILE: leave out --persona")
         return hardening(super().settings(**fixed), self.file)
 
 

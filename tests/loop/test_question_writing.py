@@ -183,12 +183,6 @@ def test_writer_is_told_in_words_what_is_computed() -> None:
     assert writer.inputs[0]["steps"][-1]["computes"] == f"the difference between {operands}, in years"
 
 
-def test_writer_is_shown_questions_whose_style_to_follow() -> None:
-    writer = Writer(["Which lake?"])
-    write(make_graph("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
-    assert writer.inputs[0]["like"] == ["Who is it?"]
-
-
 def test_wording_is_tried_over_every_retriever() -> None:
     graph = make_branches()
     shelves = [Shelf(*(passage(name, "Which", "Which towns?") for name in names)) for names in ((), ("town0", "town1"))]
