@@ -33,7 +33,9 @@ def read_articles(path: Path, count: int) -> list[Article]:
 
 
 def edit(articles: list[Article], spare: list[Article], size: int, chance: random.Random) -> list[Article]:
-    remaining = chance.sample(articles, len(articles) - round(GONE * size))
+    """Return the articles of the next week, in the same order, so that the same one of several duplicates is read."""
+    gone = {article["id"] for article in chance.sample(articles, round(GONE * size))}
+    remaining = [article for article in articles if article["id"] not in gone]
     changed = {article["id"] for article in chance.sample(remaining, round(CHANGED * size))}
     new_articles = [
         {**article, "text": f"{article['text']} Revised in week {chance.randrange(1000)}."}

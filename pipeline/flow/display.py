@@ -115,7 +115,7 @@ def end_killed(which: dict[str, object]) -> None:
     is_running = {"state": {"type": {"any_": ["RUNNING"]}}}
     with get_client(sync_client=True) as client:
         flow_runs = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(is_running | which))
-        killed_ids = [flow_run.id for flow_run in flow_runs if flow_run.id != runtime.flow_run.id]
+        killed_ids = [flow_run.id for flow_run in flow_runs if str(flow_run.id) != runtime.flow_run.id]
         if killed_ids:
             is_child = {"parent_flow_run_id": {"any_": killed_ids}}
             children = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(is_running | is_child))
