@@ -183,6 +183,7 @@ def test_every_pair_is_carried_made_again_or_dropped_each_week(life: Life) -> No
         new = f"{PAIRS} of {PAIRS} pairs, {PAIRS - row.carried} of them new"
         assert week.message.startswith(f"{new}; {row.carried} carried over, since the corpus changed; published: ")
         assert len(week.rows()) == PAIRS
+    assert sum(sum(week.summary.dropped.values()) for week in life.weeks[1:]) > 0
     card = (life.weeks[-1].folder / "dataset/README.md").read_text(encoding="utf-8")
     assert card.count(f"| `{life.weeks[0].folder.name}-v") == WEEKS
 
