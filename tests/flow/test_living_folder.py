@@ -31,6 +31,7 @@ WIKI, TOPIC = ROOT / "corpora/wiki-25k.jsonl.zst", "Ohio"
 WEEKS, DOCUMENTS, PAIRS = 3, 60, 10
 CHANGED, GONE, NEW = 3, 2, 2
 PERSONS_SEED = 3
+REPORT = b'{"artifacts": {"key": {"any_": ["digsite-docs-report"]}}}'
 SETTINGS = """
 steps = [1, 2]
 loop.rounds = 0
@@ -80,12 +81,10 @@ class Editor:
 
 
 def list_documents(row: dict[str, Any]) -> list[str]:
-    """Return the names of the documents that a row of `qa` cites."""
     return [hop["passage_id"].rpartition("#")[0] for hop in row["hops"]]
 
 
 def read_articles() -> list[dict[str, str]]:
-    """Read the articles on a topic, first those that name the most others."""
     with WIKI.open("rb") as file:
         lines = TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), encoding="utf-8")
         articles = [article for article in map(json.loads, lines) if TOPIC in article["text"]]
@@ -112,6 +111,8 @@ class Week(NamedTuple):
     """The documents by name, with single spaces."""
     message: str
     """The message of the flow run's final state."""
+    report: str
+    """The newest artifact with a report."""
 
     @property
     def summary(self) -> VersionSummary:
@@ -143,7 +144,8 @@ def run_week(standing: Standing, run: Path, docs: Path, number: int) -> Week:
     state = read_state()
     assert state["name"] == "Completed", state["message"]
     texts = {path.name: " ".join(path.read_text(encoding="utf-8").split()) for path in docs.iterdir()}
-    return Week(number, run.resolve(), texts, state["message"])
+    (report,) = standing.request("/artifacts/latest/filter", REPORT)
+    return Week(number, run.resolve(), texts, state["message"], report["data"])
 
 
 def live(home: Path, weeks: int) -> Iterator[Week]:
@@ -182,6 +184,8 @@ def test_every_pair_is_carried_made_again_or_dropped_each_week(life: Life) -> No
         assert row.stale > 0
         new = f"{PAIRS} of {PAIRS} pairs, {PAIRS - row.carried} of them new"
         assert week.message.startswith(f"{new}; {row.carried} carried over, since the corpus changed; published: ")
+        assert f"\n\nVersion {week.number}: {row}.\n\n" in week.report
+        assert str(week.folder / "report.html") in week.report
         assert len(week.rows()) == PAIRS
     assert sum(sum(week.summary.dropped.values()) for week in life.weeks[1:]) > 0
     card = (life.weeks[-1].folder / "dataset/README.md").read_text(encoding="utf-8")
@@ -212,7 +216,7 @@ def is_made_on(record: Record, fingerprint: str) -> bool:
 
 
 def replay(url: str, record: Record) -> Iterator[tuple[str, str]]:
-    """Make the tool calls of a record's rollouts again, and yield what the server answers and what the rollout saw."""
+    """Make a record's tool calls again, and yield what the server answers and what the rollout saw."""
     rollouts: list[Rollout] = [*record.confirmation, *(rollout for step in record.rounds for rollout in step.rollouts)]
     for rollout in rollouts:
         observed = iter([message.content for message in rollout.trajectory.messages if message.role == "tool"])
