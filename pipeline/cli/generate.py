@@ -217,10 +217,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
 def say_version(folder: Path) -> None:
     """Print what a version took over from the one before, and what it left behind."""
     if version := read_version(folder):
-        row = version.summary
-        counts = f"{row.carried:,} pairs carried over, {row.stale:,} stale, {sum(row.dropped.values()):,} dropped"
-        held = f"; solved again: {row.still_hold:,} of {row.solved_again:,} hold" if row.solved_again else ""
-        console.show(console.text(f"version   {row.number}: {counts}{held}; the card lists them"))
+        console.show(console.text(f"version   {version.summary.number}: {version.summary}; the card lists them"))
 
 
 def say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:

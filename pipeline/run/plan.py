@@ -60,7 +60,7 @@ class Order:
     """The seeds of a run in order, each built when it is first needed.
 
     The corpus must pass `check_askable`. Seeds with keys in `passed_keys` have already passed the quality filter.
-    Seeds of `again` come first; they are in the corpus. Those of `tried` are left out after that.
+    Seeds of `again` come first; they are in the corpus. They and those of `tried` are left out after that.
     """
 
     def __init__(
@@ -105,9 +105,11 @@ class Order:
 
     def _generate(self) -> Iterator[int]:
         yield from range(len(self.again))
+        again_keys = {self._run.key(place.passage_id, place.draw) for place in self.again}
         for ordinal in count(len(self.again)):
             seed = self._planned(ordinal).seed
-            if self._tried and fingerprint_seed(seed) in self._tried:
+            # A seed that runs again on a changed text is not among the tried ones.
+            if seed.key in again_keys or (self._tried and fingerprint_seed(seed) in self._tried):
                 continue
             # Users want exactly the questions that they bring, so the filter skips these.
             if (

@@ -14,6 +14,7 @@ from pipeline.gates import Drop
 from pipeline.run.plan import Order, PlanState, check_askable, permute, prefix
 from pipeline.store.journal import Head
 from pipeline.types import Status
+from pipeline.types.version import SeedPlace
 from tests.run.fakes import FakeCorpus, config, corpus, passage
 
 STATUSES = (Status.ACCEPTED, Status.REJECTED, Status.FAILED)
@@ -47,6 +48,15 @@ def test_every_passage_is_drawn_once_before_any_is_drawn_again(tmp_path: Path) -
         <= order.count_dropped(41)["too_short"]
         == sum(order.count_dropped(41).values())
     )
+
+
+def test_a_seed_that_runs_again_comes_first_and_only_once(tmp_path: Path) -> None:
+    """Its passage has another text than in the version before, so that it is not among the tried seeds."""
+    again = [SeedPlace(passage_id=passage.id, draw=0) for passage in corpus(50).passages[3:5]]
+    order = Order(config(tmp_path), corpus(50), again=again)
+    seeds = [order[n].seed for n in range(100)]
+    assert [SeedPlace(passage_id=seed.passage.id, draw=seed.draw) for seed in seeds[:2]] == again
+    assert len({seed.key for seed in seeds}) == 100
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 65, 1000, 1024, 5000])
