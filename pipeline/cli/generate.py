@@ -35,7 +35,7 @@ NewPairs = Annotated[
 
 @dataclass(kw_only=True)
 class Generate(options.RunOptions):
-    """Generate pairs from CORPUS until --pairs are accepted. The same command again continues the run."""
+    """Generate pairs from CORPUS until --pairs are accepted. Run it again to continue."""
 
     ctx: typer.Context
     pairs: Annotated[int | None, Option(min=1, help="Accepted pairs to generate.  [30]")] = None
@@ -59,7 +59,7 @@ class Generate(options.RunOptions):
 
 @dataclass(kw_only=True)
 class Harden(Generate):
-    """Make the questions of FILE harder, with the same answers, using CORPUS. The same command again continues."""
+    """Make the questions of FILE harder, with the same answers, using CORPUS. Run it again to continue."""
 
     file: Annotated[
         Path,
