@@ -160,7 +160,7 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
     if policy and policy not in run.config.models.policies and not run.complete:
         # Unmeasured pairs are left out, so the run would use up all its seeds.
         raise UsageError(
-            f"this run has no policy '{policy}', so that its new pairs could not be measured for it. Start a new run with "
+            f"this run has no policy '{policy}' for which its new pairs could be measured. Start a new run with "
             f"[models.policies.{policy}] in the settings, or export without it: digsite export --for ''"
         )
     if engine is None:
