@@ -24,7 +24,7 @@ from pipeline.loop.example_questions import choose_examples
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies.base import Proposal, build_draft
+from pipeline.loop.strategies.base import Proposal, Strategy, build_draft
 from pipeline.loop.strategies.sage import describe_operations
 from pipeline.operations import settle
 from pipeline.text import dates, numbers, sentences
@@ -245,3 +245,6 @@ def describe_rollouts(last: Round, target: int) -> str:
 def _cited_steps(graph: Graph, passage_ids: Sequence[str]) -> str:
     ids = [f"'{step.id}'" for step in graph.found if step.citation.passage_id in passage_ids]
     return f"the passages of {', '.join(ids)}" if ids else "no cited passage"
+
+
+STRATEGY = Strategy(propose, revise)
