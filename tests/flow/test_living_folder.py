@@ -61,10 +61,10 @@ class Editor:
         dated = sorted({name for row in rows if row["answer"].isdecimal() for name in list_documents(row)})
         disputed = self._chance.sample(dated, min(1, len(dated)))
         evidence = self._chance.sample(sorted(cited - {*disputed}), 2)
-        others = self._chance.sample(sorted(path.name for path in self.folder.iterdir() if path.name not in cited), 3)
-        for name in (evidence[0], *others[:2]):
+        uncited = self._chance.sample(sorted(path.name for path in self.folder.iterdir() if path.name not in cited), 3)
+        for name in (evidence[0], *uncited[:2]):
             self._rewrite(name, name)
-        for name in (evidence[1], others[2]):
+        for name in (evidence[1], uncited[2]):
             (self.folder / name).unlink()
         for name in disputed:
             self._rewrite(name, f"Second-edition-of-{name}")
