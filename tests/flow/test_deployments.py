@@ -118,7 +118,7 @@ class Nights(Standing):
 
     def __init__(self, folder: Path, port: int) -> None:
         super().__init__(folder, port, write_settings(folder, seeds=SEEDS), "[{interval: 30}]")
-        self.run = folder / "out/tiny/latest"
+        self.run = folder / "out/tiny/night"
 
     def journal(self) -> int:
         return sum(path.stat().st_size for path in (self.run / "journal").glob("*.jsonl"))

@@ -61,10 +61,10 @@ class Editor:
         dated = sorted({name for row in rows if row["answer"].isdecimal() for name in list_documents(row)})
         disputed = self._chance.sample(dated, min(1, len(dated)))
         evidence = self._chance.sample(sorted(cited - {*disputed}), 2)
-        others = self._chance.sample(sorted(path.name for path in self.folder.iterdir() if path.name not in cited), 3)
-        for name in (evidence[0], *others[:2]):
+        uncited = self._chance.sample(sorted(path.name for path in self.folder.iterdir() if path.name not in cited), 3)
+        for name in (evidence[0], *uncited[:2]):
             self._rewrite(name, name)
-        for name in (evidence[1], others[2]):
+        for name in (evidence[1], uncited[2]):
             (self.folder / name).unlink()
         for name in disputed:
             self._rewrite(name, f"Second-edition-of-{name}")
@@ -97,7 +97,6 @@ def read_articles() -> list[dict[str, str]]:
 
 
 def shift_years(text: str) -> str:
-    """Correct a document: each year becomes the next one, or else there is a new last sentence."""
     shifted = re.sub(r"\b(1[5-9]|20)\d\d\b", lambda year: str(int(year[0]) + 1), text)
     return shifted if shifted != text else f"{text.rstrip()} This article was corrected.\n"
 
@@ -132,7 +131,6 @@ class Life(NamedTuple):
 
 
 def run_week(standing: Standing, run: Path, docs: Path, number: int) -> Week:
-    """Start `grow` as its schedule would, wait until it ends, and read what it has left."""
     deployment = standing.request("/deployments/name/digsite-grow/grow")["id"]
     flow_run = standing.request(f"/deployments/{deployment}/create_flow_run", b"{}")["id"]
 
@@ -149,7 +147,6 @@ def run_week(standing: Standing, run: Path, docs: Path, number: int) -> Week:
 
 
 def live(home: Path, weeks: int) -> Iterator[Week]:
-    """Yield each week after its flow run; the folder is edited before the next."""
     docs, out = home / "docs", home / "out"
     editor, config = Editor(docs), home / "weekly.toml"
     config.write_text(SETTINGS.format(docs=docs, out=out, pairs=PAIRS))
