@@ -257,11 +257,13 @@ async def _ask_reader(
     if new:
         needed = {step_id for step in new for step_id in (step.id, *_operands(step))}
         cited = dict.fromkeys(step.citation.passage_id for step in graph.found if step.id in needed)
-        others = await _find_other_passages([step for step in new if isinstance(step, FoundStep)], graph, context)
+        other_passages = await _find_other_passages(
+            [step for step in new if isinstance(step, FoundStep)], graph, context
+        )
         messages = context.prompt(
             "oracle/steps",
             passages=[show_passage(passages[passage_id], numbered=True) for passage_id in cited],
-            others=[show_passage(passage) for passage in others if passage.id not in cited],
+            others=[show_passage(passage) for passage in other_passages if passage.id not in cited],
             steps=[described[step.id] for step in graph.steps if step.id in needed],
             to_check=[step.id for step in new],
         )
