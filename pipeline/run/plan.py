@@ -60,7 +60,7 @@ class Order:
     """The seeds of a run in order, each built when it is first needed.
 
     The corpus must pass `check_askable`. Seeds with keys in `passed_keys` have already passed the quality filter.
-    Seeds of `again` come first; they are in the corpus. Those of `tried` are left out after that.
+    Seeds of `again` come first; they are in the corpus. They and those of `tried` are left out after that.
     """
 
     def __init__(
@@ -105,8 +105,12 @@ class Order:
 
     def _generate(self) -> Iterator[int]:
         yield from range(len(self.again))
+        run_first = {(place.passage_id, place.draw) for place in self.again}
         for ordinal in count(len(self.again)):
             seed = self._planned(ordinal).seed
+            # `tried` knows a passage by its text, which may have changed before the seed was put into `again`.
+            if (seed.passage.id, seed.draw) in run_first:
+                continue
             if self._tried and fingerprint_seed(seed) in self._tried:
                 continue
             # Users want exactly the questions that they bring, so the filter skips these.

@@ -14,6 +14,7 @@ from pipeline.gates import Drop
 from pipeline.run.plan import Order, PlanState, check_askable, permute, prefix
 from pipeline.store.journal import Head
 from pipeline.types import Status
+from pipeline.types.version import SeedPlace
 from tests.run.fakes import FakeCorpus, config, corpus, passage
 
 STATUSES = (Status.ACCEPTED, Status.REJECTED, Status.FAILED)
@@ -32,6 +33,13 @@ def test_the_order_depends_only_on_configuration_and_corpus(tmp_path: Path) -> N
     assert not set(first_keys(Order(config(tmp_path), FakeCorpus(corpus(50).passages, "g" * 64)), 120)) & set(keys)
     reseeded = config(tmp_path).model_copy(update={"seed": 1})
     assert not set(first_keys(Order(reseeded, corpus(50)), 120)) & set(keys)
+
+
+def test_a_seed_that_runs_again_has_one_place_although_its_passage_changed(tmp_path: Path) -> None:
+    passages = corpus(20).passages
+    again = [SeedPlace(passage_id=passages[n].id, draw=draw) for n, draw in ((3, 0), (5, 1))]
+    keys = first_keys(Order(config(tmp_path), corpus(20), again=again, tried=["of the text before"]), 60)
+    assert len(set(keys)) == 60
 
 
 def test_every_passage_is_drawn_once_before_any_is_drawn_again(tmp_path: Path) -> None:
