@@ -223,7 +223,7 @@ def measure(
     corpus = prepare.corpus(config)
     gold = gold_questions.locate_documents(gold[:limit], corpus)
     context = prepare.context(config, corpus)
-    return prepare.wait(measuring.measure(gold, context.llm, context.retriever, config))
+    return prepare.wait(measuring.measure(gold, context.llm, context.retriever, config, context.boundary))
 
 
 def compare_retrievers(

@@ -101,6 +101,13 @@ def add_notes(messages: tuple[Message, ...], names: Iterable[str]) -> tuple[Mess
     return (system.model_copy(update={"content": content}), *later)
 
 
+def add_quoted(messages: tuple[Message, ...], name: str, value: Any) -> tuple[Message, ...]:
+    """Add a note at the end of the system message, and below it a value of the user as one line of JSON."""
+    system, *later = messages
+    content = f"{system.content}\n\n{note(name)}\n\n{escape_tokens(orjson.dumps(value).decode())}"
+    return (system.model_copy(update={"content": content}), *later)
+
+
 def in_language(messages: tuple[Message, ...], prompt: str, code: str) -> tuple[Message, ...]:
     """Add the language to write in to the prompt of a writer over texts that are not in English."""
     if not _WRITERS.match(prompt) or code.partition("-")[0] in ("en", "unknown"):

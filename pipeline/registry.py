@@ -46,7 +46,7 @@ def instance(kind: str, name: str, contract: type[T]) -> T:
     module = load(kind, name)
     values = [value for value in vars(module).values() if isinstance(value, contract)]
     if len(values) != 1:
-        raise UsageError(f"{module.__file__} must define one {contract.__name__}; it defines {len(values)}")
+        raise UsageError(f"{module.__file__} must define exactly one {contract.__name__}; it defines {len(values)}")
     return values[0]
 
 

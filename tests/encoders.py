@@ -40,11 +40,11 @@ def asked(corpus: Corpus, folder: Path) -> Asked:
 def words(folder: Path, texts: Iterable[str]) -> Path:
     """An encoder with one dimension for each word, weighted by its rarity: vectors without a common word are
     orthogonal."""
-    found = [set(re.findall(r"\w+", text.lower())) for text in texts]
-    counts = Counter(word for one in found for word in sorted(one) if word not in _STOP)
+    word_sets = [set(re.findall(r"\w+", text.lower())) for text in texts]
+    counts = Counter(word for word_set in word_sets for word in sorted(word_set) if word not in _STOP)
     known = sorted(counts)
     table = np.zeros((len(known) + 1, len(known)), np.float32)
-    table[range(1, len(known) + 1), range(len(known))] = [log(1 + len(found) / counts[word]) for word in known]
+    table[range(1, len(known) + 1), range(len(known))] = [log(1 + len(word_sets) / counts[word]) for word in known]
     return write(folder, known, table)
 
 
@@ -55,10 +55,10 @@ def write(folder: Path, known: list[str], table: Any) -> Path:
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     folder.mkdir(parents=True)
-    given = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "tokens"])
-    made = helper.make_tensor_value_info("token_embeddings", TensorProto.FLOAT, ["batch", "tokens", table.shape[1]])
+    token_ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "tokens"])
+    vectors = helper.make_tensor_value_info("token_embeddings", TensorProto.FLOAT, ["batch", "tokens", table.shape[1]])
     node = helper.make_node("Gather", ["table", "input_ids"], ["token_embeddings"])
-    graph = helper.make_graph([node], "encoder", [given], [made], [numpy_helper.from_array(table, "table")])
+    graph = helper.make_graph([node], "encoder", [token_ids], [vectors], [numpy_helper.from_array(table, "table")])
     opsets = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), folder / "model.onnx")
     numbers = {"[UNK]": 0} | {word: number for number, word in enumerate(known, 1)}

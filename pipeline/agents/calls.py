@@ -13,6 +13,9 @@ from pipeline.agents.tools import (
     LINKED,
     LINKED_MORE,
     LINKS,
+    OPEN_FEW,
+    OPENED,
+    OPENED_FEW,
     PAGED_OPEN,
     FindArguments,
     LinksArguments,
@@ -291,7 +294,8 @@ async def fetch(
         passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
     else:
         opened = state.passages[argument]
-        _, passages = window(await box.retriever.document(opened.document_id), opened)
+        count = OPENED_FEW if OPEN_FEW in box.tools else OPENED
+        _, passages = window(await box.retriever.document(opened.document_id), opened, count=count)
     _record_call(state, call_id, tool, argument, passages)
     return passages
 

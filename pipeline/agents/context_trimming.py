@@ -66,7 +66,7 @@ def _reduce_to_question(call: ToolCall) -> ToolCall:
 
 
 def _drop(state: AgentState, message: Message, ids: Collection[str]) -> int:
-    """Cut these passages from a tool message, and list them as cut where other messages hold their heads alone.
+    """Cut these passages from a tool message. Other messages that show only their heads list them as cut too.
 
     Returns the number of tokens that this frees.
     """

@@ -19,7 +19,7 @@ _ARTICLE, _PREFIXES, _PREFIXED_ARTICLES = "ال", "وفبكل", ("وال", "فا
 
 
 def mentions(text: str, name: str) -> bool:
-    """Return whether a text contains a name, by `names.contains` or in a form of the text's language."""
+    """Return whether a text contains a name, by `names.contains` or in an inflected form of the text's language."""
     if contains(text, name) or not name:
         return bool(name)
     if contains(text, f"{name}s"):

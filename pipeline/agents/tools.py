@@ -31,8 +31,8 @@ from pipeline.types import Data, Passage, Trajectory
 if TYPE_CHECKING:
     from pipeline.links.related import Related
 
-OPENED = 12
-"""Passages that one `open` shows: about 1,200 words."""
+OPENED, OPENED_FEW = 12, 3
+"""Passages that one `open` shows: about 1,200 words, or 300 for an agent that looks for a fact or two."""
 LINKED, LINKED_MORE = 3, 30
 """Passages that `links` shows for each phrase, and for the one phrase that an agent requests."""
 _SHORT = 300
@@ -90,6 +90,11 @@ OPEN = _tool(
     f"Read the passages around one that a search has returned, up to {OPENED}. Its document may hold no other.",
     OpenArguments,
 )
+OPEN_FEW = _tool(
+    OPEN.name,
+    f"Read a passage that a search has returned, with its neighbours in the document: {OPENED_FEW} in all.",
+    OpenArguments,
+)
 PAGED_OPEN = _tool(
     OPEN.name,
     f"Read up to {OPENED} passages of the document of a passage that a search has returned: those around it, or from a "
@@ -139,7 +144,7 @@ def unwrap_draft(arguments: str) -> str:
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
-GRAPH_TOOLS = (SEARCH, OPEN, PROPOSE_GRAPH)
+GRAPH_TOOLS = (SEARCH, OPEN_FEW, PROPOSE_GRAPH)
 GROUND_TOOLS, REWRITE_TOOLS = (SEARCH, OPEN, GROUND), (SEARCH, OPEN, _check(REWRITE.name), REWRITE)
 COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
 

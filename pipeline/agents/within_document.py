@@ -15,13 +15,16 @@ _STEM = 4
 """A word of at least this many letters also matches longer words that begin with it."""
 
 
-def window(passages: Sequence[Passage], opened: Passage, position: int = 0) -> tuple[int, list[Passage]]:
-    """Return at most OPENED passages of a document, and how many come before them.
+def window(
+    passages: Sequence[Passage], opened: Passage, position: int = 0, count: int = OPENED
+) -> tuple[int, list[Passage]]:
+    """Return at most `count` passages of a document, and how many come before them.
 
     Args:
         passages: all passages of the document.
         opened: the passage to show with those around it, if there is no position.
         position: the number of the first passage to show, from 1; 0 for none.
+        count: the number of passages.
 
     Raises:
         FormatError: the position is beyond the end.
@@ -29,8 +32,8 @@ def window(passages: Sequence[Passage], opened: Passage, position: int = 0) -> t
     if position > len(passages):
         raise FormatError(f"The document has {len(passages)} passages and no position {position}.")
     middle = next((i for i, passage in enumerate(passages) if passage.id == opened.id), 0)
-    start = position - 1 if position else max(0, min(middle - OPENED // 2, len(passages) - OPENED))
-    return start, list(passages[start : start + OPENED])
+    start = position - 1 if position else max(0, min(middle - count // 2, len(passages) - count))
+    return start, list(passages[start : start + count])
 
 
 def describe_position(start: int, count: int, total: int) -> str:

@@ -94,9 +94,10 @@ def read(text: str, accepted: Iterable[str], reviewer: str, at: str) -> list[Mar
 
 
 def summarise_marks(marks: Iterable[Mark], accepted: Container[str]) -> Review | None:
+    """Summarise the marks of the random sample; None without any."""
     by_pair: dict[str, list[Mark]] = {}
     for mark in marks:
-        if mark.key in accepted and mark.answered:
+        if mark.key in accepted and mark.answered and mark.sampled:
             by_pair.setdefault(mark.key, []).append(mark)
     if not by_pair:
         return None

@@ -159,18 +159,27 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         console.message(f"{len(questions):,} questions, {config.loop.rollouts} rollouts each; this may take minutes")
         measurement = api.measure(config, questions)
         rows = [
-            (f.group, f.questions, percent(f.exact, 1), percent(f.f1, 1), percent(f.solved, 1), short(f.least_steps, 1),
-             short(f.steps, 1), short(f.seen, 1), percent(f.recall, 1), percent(f.baseline, 1))
+            (f.group, f.questions, percent(f.accuracy, 1), percent(f.exact, 1), percent(f.f1, 1), percent(f.solved, 1),
+             short(f.least_steps, 1), short(f.steps, 1), short(f.searches, 1), short(f.seen, 1),
+             percent(f.evidence_recall, 1), percent(f.recall, 1), percent(f.baseline, 1))
             for f in measurement.figures
         ]  # fmt: skip
-        heads = "group", "questions", "EM", "F1", "solved", "least steps", "steps", "passages", "all gold", "one search"
+        heads = (
+            *("group", "questions", "accuracy", "EM", "F1", "solved", "least steps", "steps", "searches", "passages"),
+            *("evidence", "all gold", "one search"),
+        )
         table = console.table(*heads, rows=rows)
         self._explain_figures(
-            f"model {measurement.model}, k = {measurement.k}; 'one search' is the recall of one search for as many "
-            "passages",
+            f"model {measurement.model}, k = {measurement.k}; 'accuracy' is by the judge, 'evidence' is the share of "
+            "supporting documents seen, and 'one search' is the recall of one search for as many passages",
             len({score.question for score in measurement.scored if score.recall is not None}),
             questions,
         )
+        if measurement.unjudged:
+            console.message(
+                f"digsite: the judge gave no verdict on {measurement.unjudged:,} rollouts, which do not count in "
+                "'accuracy'"
+            )
         if measurement.refused:
             console.message(f"digsite: the server refused {measurement.refused:,} rollouts, which are not counted here")
         console.result(measurement.model_dump(mode="json"), table, as_json=self.json, model=measurement.model)

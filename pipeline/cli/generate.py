@@ -35,7 +35,7 @@ NewPairs = Annotated[
 
 @dataclass(kw_only=True)
 class Generate(options.RunOptions):
-    """Generate pairs from CORPUS until --pairs are accepted. The same command again continues the run."""
+    """Generate pairs from CORPUS until --pairs are accepted. Run it again to continue."""
 
     ctx: typer.Context
     pairs: Annotated[int | None, Option(min=1, help="Accepted pairs to generate.  [30]")] = None
@@ -59,7 +59,7 @@ class Generate(options.RunOptions):
 
 @dataclass(kw_only=True)
 class Harden(Generate):
-    """Make the questions of FILE harder, with the same answers, using CORPUS. The same command again continues."""
+    """Make the questions of FILE harder, with the same answers, using CORPUS. Run it again to continue."""
 
     file: Annotated[
         Path,
@@ -77,6 +77,8 @@ class Harden(Generate):
             raise UsageError("harden starts from the questions of FILE: leave out --strategy")
         if self.like:
             raise UsageError("harden keeps the style of the questions of FILE: leave out --like")
+        if self.persona:
+            raise UsageError("harden keeps the style of the questions of FILE: leave out --persona")
         return hardening(super().settings(**fixed), self.file)
 
 
@@ -215,10 +217,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
 def say_version(folder: Path) -> None:
     """Print what a version took over from the one before, and what it left behind."""
     if version := read_version(folder):
-        row = version.summary
-        counts = f"{row.carried:,} pairs carried over, {row.stale:,} stale, {sum(row.dropped.values()):,} dropped"
-        held = f"; solved again: {row.still_hold:,} of {row.solved_again:,} hold" if row.solved_again else ""
-        console.show(console.text(f"version   {row.number}: {counts}{held}; the card lists them"))
+        console.show(console.text(f"version   {version.summary.number}: {version.summary}; the card lists them"))
 
 
 def say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:

@@ -154,7 +154,10 @@ class PairOptions(ModelOptions, ProvenanceOptions):
     ] = None
     like: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Up to five questions (.txt, .jsonl); the writer of compose imitates their style."),
+        Option(metavar="FILE", help="Up to 50 questions of your users (.txt, .jsonl); compose asks such questions."),
+    ] = None
+    persona: Annotated[
+        str | None, Option(metavar="TEXT", help="Who asks, for the writer of compose: 'a nurse on a night shift'.")
     ] = None
     preset: Annotated[
         str | None, Option(help="default; sage: the loop of its paper; ragshaper: the tree of its paper.")
@@ -192,6 +195,7 @@ KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for nam
     "rollouts": "loop.rollouts",
     "against": "gates.against",
     "like": "questions.like",
+    "persona": "questions.persona",
 }
 """Setting by option name."""
 

@@ -52,7 +52,7 @@ def review(
 def _write_sheet(folder: Path, sample: list[Record]) -> Path:
     path = folder / "review.csv"
     if not sample:
-        raise UsageError(f"{folder} has no accepted pair to review")
+        raise UsageError(f"{folder} has no accepted pair to review; 'digsite inspect' says why")
     if path.exists():
         raise UsageError(f"{path} exists and may hold marks; move it away, or read it with --read")
     # The byte order mark makes Excel read it as UTF-8.

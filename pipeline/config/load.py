@@ -102,7 +102,7 @@ def derive_limits(config: RunConfig, user_tree: dict[str, Any]) -> RunConfig:
     Raises:
         UsageError: the limits that the user set make the target impossible.
     """
-    return _fit_answers(_fit_target(config, user_tree), user_tree)
+    return _raise_token_limits(_fit_target(config, user_tree), user_tree)
 
 
 def _fit_target(config: RunConfig, user_tree: dict[str, Any]) -> RunConfig:
@@ -133,7 +133,7 @@ def _unless_set(limits: dict[str, int], user_tree: dict[str, Any], agent: str) -
     return {name: limit for name, limit in limits.items() if name not in user_tree.get(agent, {})}
 
 
-def _fit_answers(config: RunConfig, user_tree: dict[str, Any]) -> RunConfig:
+def _raise_token_limits(config: RunConfig, user_tree: dict[str, Any]) -> RunConfig:
     changes: dict[str, Any] = {}
     solvers = [*map(config.models.of, ("solver", "teacher")), *config.models.policies.values()]
     for agent, agent_models in (("solver", solvers), ("generator", map(config.models.of, AUTHORS))):

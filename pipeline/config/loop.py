@@ -195,8 +195,10 @@ class DifficultyConfig(Data):
         return tuple(way for way in WAYS if way in ways)
 
 
-MOST_EXAMPLES = 5
-"""Largest number of example questions that the writer sees."""
+MOST_EXAMPLES = 50
+"""Largest number of example questions. Each seed shows the few that are nearest to its passage."""
+LIKE, PERSONA = "generator/_like", "writer/_persona"
+"""Notes that are added to prompts if there are examples, or a person who asks."""
 
 
 def default_operations() -> tuple[str, ...]:
@@ -217,7 +219,7 @@ Operations = Annotated[tuple[str, ...], BeforeValidator(_parse_operations)]
 
 
 class QuestionsConfig(Data):
-    """`[questions]`: unanswerable twins, examples of style, and questions to harden."""
+    """`[questions]`: unanswerable twins, examples, the person who asks, and questions to harden."""
 
     unanswerable: float = Field(0.0, ge=0, le=1)
     """Share of the accepted pairs that get an unanswerable twin: the same question with one changed premise. 0 turns
@@ -227,12 +229,24 @@ class QuestionsConfig(Data):
     earlier ones were refused."""
 
     like: tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...] = Field((), max_length=MOST_EXAMPLES)
-    """Up to five questions whose style the writer of the strategy `compose` imitates. `--like FILE` sets them."""
+    """Up to 50 questions of your users, for the strategy `compose`. Each seed shows the three that are nearest to its
+    passage: to the generator for the kind of question, and to the writer for the style. `--like FILE` sets them."""
+    persona: str = Field("", max_length=500)
+    """Who asks the questions, such as "a nurse on a night shift who looks up a dose". Only the writer of the strategy
+    `compose` sees it. `--persona TEXT` sets it."""
     file: str = ""
     """Your own questions to make harder, instead of seeds from passages: a path, or `hf:ORG/NAME`. `digsite harden`
     sets it. The content is part of the digest, not the path."""
     sha256: str = ""
     """Digest of the questions in `file`. `digsite harden` sets it."""
+
+    def digest_input(self) -> dict[str, Any]:
+        """Return the settings that are part of the run's digest; a missing persona leaves the digest as it was."""
+        return self.model_dump(mode="json", exclude={"file"} if self.persona else {"file", "persona"})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*([LIKE] if self.like else []), *([PERSONA] if self.persona else []))
 
     def twins(self, models: Models) -> float:
         """Return the share of pairs with a twin; 0 with the demo model, which cannot tell that a premise is false."""

@@ -196,8 +196,8 @@ class RunConfig(Data):
             raise ValueError(f"no policy '{self.policy}', as --for names it; known: {names}")
         if self.solve_rate is None and not self.steps_required:
             raise ValueError("steps_required = false needs a solve_rate, such as 0.2-0.8: nothing else is a target")
-        if self.questions.like and "compose" not in self.strategies:
-            raise ValueError("questions.like is for the writer of the strategy compose: add --strategy compose")
+        if (self.questions.like or self.questions.persona) and "compose" not in self.strategies:
+            raise ValueError("questions.like and persona are for the strategy compose: add --strategy compose")
         if self.band:
             self.band.check(MOST_TRIES)
         return self
@@ -271,10 +271,10 @@ class RunConfig(Data):
         tree["retrieval"] = self.retrieval.digest_input()
         if self.uses_links:
             tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
-        del tree["questions"]["file"]
+        tree["questions"] = self.questions.digest_input()
         tree["models"] = self.models.digest_input()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if may_ask(name, self)}
-        notes = self.solver_notes()
+        notes = (*self.solver_notes(), *self.questions.notes)
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))

@@ -30,6 +30,6 @@ def check(file: Path | None, model: str) -> None:
     if file is None:
         raise UsageError(f"which file contains '{model}'? Add --model gguf:/path/model.gguf")
     if (actual := name(file)) != model:
-        raise UsageError(f"{file} contains other weights ({actual}) than the run's ({model})")
+        raise UsageError(f"{file} contains other weights ({actual}) than the run's ({model}); start a new run for them")
     if find_spec("xllamacpp") is None:
         raise UsageError("a GGUF file needs the extra 'local'; install it: .uv/bin/uv sync --locked --extra local")

@@ -7,9 +7,9 @@ from typing import Any
 
 LINKS = "links"
 WIKI_LINK = re.compile(
-    r"\[\[(?P<target>[^\[\]|#\n]{0,200})(?:#(?P<section>[^\[\]|\n]{0,200}))?(?:\|(?P<alias>[^\[\]\n]{1,200}))?\]\]"
+    r"\[\[(?P<target>[^\[\]|#\n]{0,200}?)(?:#(?P<section>[^\[\]|\n]{0,200}?))?(?:\\?\|(?P<alias>[^\[\]\n]{1,200}))?\]\]"
 )
-"""A wiki link, as in MediaWiki and Obsidian."""
+r"""A wiki link, as in MediaWiki and Obsidian. The bar of a link in a table is written as `\|`."""
 _MOST = 1000
 """Most links of a document."""
 

@@ -11,7 +11,7 @@ from pipeline.corpus.document_links import extract_links
 from pipeline.corpus.manifest import Fields
 from pipeline.corpus.nested_fields import field, field_names
 from pipeline.corpus.published import publication_of
-from pipeline.corpus.readers.base import Row
+from pipeline.corpus.readers.base import Row, size
 from pipeline.text import sentences
 from pipeline.types import Document
 
@@ -23,6 +23,8 @@ _TEXTS = ("content", _CONTENTS)
 _AFTER_TITLE = re.compile(r"\.?[^\S\n]*\n\s*|\.\s+")
 _IDS = ("_id", "pid", "passage_id", "docid", "doc_id", "document_id")
 """Default fields of the id if there is no `id`. Ids of passages come before ids of documents."""
+_REMOVED = ("[removed]", "[deleted]")
+"""What Reddit writes in place of a text that is gone."""
 _TITLES = str | int | float | Decimal | None
 
 
@@ -35,19 +37,25 @@ def document_of(row: Row, fields: Fields) -> Document | str:
         return row.error
     values, name = row.values, _text_field(row.values, fields)
     if (value := field(values, name, ...)) is ...:
-        return f"no field '{name}' (it has: {few(field_names(values))}); name it with --text-field"
+        names = sorted(field_names(values), key=lambda path: -size(field(values, path)))
+        return f"no field '{name}' (it has: {few(names)}); name it with --text-field"
     text = _join_text(value)
     if text is None:
         return f"field '{name}' is not text; name it with --text-field"
     key = own_id(values, fields)
     if not isinstance(key, str | int) or len(str(key)) > _ID_LENGTH:
-        return f"field '{fields.id}' is not text of at most {_ID_LENGTH} characters or a whole number; try --id-field"
+        name = _id_field(values, fields)
+        paths = ", ".join(field_names({name: field(values, name)}))
+        inner = f" (it holds: {paths})" if paths != name else ""
+        return f"field '{name}' is not text of at most {_ID_LENGTH} characters or a whole number{inner}; try --id-field"
     if bad_fields := [name for name in fields.title if not isinstance(field(values, name), _TITLES)]:
         return f"field '{bad_fields[0]}' is not text; name the title with --title-field"
     title, text = _build_title(row, fields), _clean(text)
     if name == _CONTENTS:
         title, text = contents.split(text, title)
     text = _remove_title(text.strip(), title)
+    if text in _REMOVED:
+        text = ""
     url = field(values, fields.url)
     document = Document(
         id=row.key if key == "" else " ".join(_clean(str(key)).split()),
@@ -70,11 +78,14 @@ def few(names: Iterable[str]) -> str:
 
 def own_id(values: Mapping[str, Any], fields: Fields) -> Any:
     """Return the row's id unchanged, or an empty string if it has none."""
-    name = fields.id
-    if name not in values and name == Fields().id:
-        name = next((candidate for candidate in _IDS if candidate in values), name)
-    key = field(values, name)
+    key = field(values, _id_field(values, fields))
     return "" if _is_missing(key) else _to_int(key)
+
+
+def _id_field(values: Mapping[str, Any], fields: Fields) -> str:
+    if fields.id not in values and fields.id == Fields().id:
+        return next((candidate for candidate in _IDS if candidate in values), fields.id)
+    return fields.id
 
 
 def _text_field(values: Mapping[str, Any], fields: Fields) -> str:

@@ -12,7 +12,8 @@ _DEEPEST = 3
 def field(values: Mapping[str, Any], name: str, default: Any = None) -> Any:
     """Return the value of a field, or the default if there is none.
 
-    A path through a list of objects gives a list with a list for each object, which are the paragraphs of a text.
+    A path through a list of objects gives a list with a list for each object, which are the paragraphs of a text. A
+    number in a path is the place of an item of a list, counted from 0.
     """
     return values.get(name, default) if name in values or "." not in name else next(_values_at(values, name), default)
 
@@ -29,9 +30,18 @@ def _values_at(values: Any, name: str) -> Iterator[Any]:
         elif inner and first in values:
             yield from _values_at(values[first], inner)
     elif isinstance(values, list):
+        first, _, inner = name.partition(".")
+        if first.isdecimal():
+            items = values[int(first) :][:1]
+            yield from _values_at(items[0], inner) if items and inner else items
+            return
         objects = [item for item in values if isinstance(item, Mapping)]
         if inner_values := [value for item in objects for value in _values_at(item, name)]:
-            yield [value if isinstance(value, list) else [value] for value in inner_values]
+            yield [_flatten(value) for value in inner_values]
+
+
+def _flatten(value: Any) -> list[Any]:
+    return [part for item in value for part in _flatten(item)] if isinstance(value, list) else [value]
 
 
 def field_names(values: Mapping[str, Any], depth: int = _DEEPEST) -> Iterator[str]:

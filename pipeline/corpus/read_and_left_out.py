@@ -13,7 +13,7 @@ from pipeline.corpus.readers import TEXTS
 from pipeline.errors import CorpusError
 from pipeline.types import Data
 
-_BAD_SHARE, _BAD_MOST, _SHOWN = 0.01, 1000, 5
+_BAD_SHARE, _BAD_MOST, _SHOWN, _LONGEST_WHY = 0.01, 1000, 5, 400
 _BAD_FILES = 0.5
 """The largest share of bad files, where each file is a document: a broken one says nothing about the others."""
 _FEW = 8
@@ -79,7 +79,7 @@ class Tally:
         self.counts, self._notes, self._kinds = Counter[str](), Counter[str](), Counter[str]()
         self._pages: dict[str, Counter[str]] = {}
         """The number of pages for each remark about pages, by file."""
-        self.offenders = list[str]()
+        self._bad_rows = list[RowRead]()
         self._names = dict[str, None]()
         """The fields of any row: the first few, and those that the manifest names."""
         self._named = {manifest.fields.id, *manifest.fields.title} - {""}
@@ -108,8 +108,8 @@ class Tally:
     def leave_out(self, row: RowRead) -> None:
         self.counts[row.fault] += 1
         if row.fault == "bad":
-            if len(self.offenders) < _SHOWN:
-                self.offenders.append(f"{row.place}: {row.why[:200]}")
+            if len(self._bad_rows) < _SHOWN:
+                self._bad_rows.append(row._replace(why=row.why[:_LONGEST_WHY]))
             if self.counts["bad"] > _BAD_MOST:
                 self.check()
 
@@ -118,13 +118,23 @@ class Tally:
         path = self._manifest.path
         bad, read = self.counts["bad"], self.counts["read"]
         if bad > (_BAD_FILES * read if self._manifest.reader in TEXTS else min(_BAD_SHARE * read, _BAD_MOST)):
-            raise CorpusError(f"{path}: {bad} of {read} rows are not documents: {'; '.join(self.offenders[:3])}")
+            raise CorpusError(f"{path}: {bad} of {read} rows are not documents: {self._describe_bad_rows()}")
         usual, fields = {Fields().id, *Fields().title}, self._manifest.fields
         unknown = sorted(self._named - self._names.keys() - usual)
         for names, default in ((fields.date, Fields().date), (fields.source, Fields().source)):
             unknown += names[:1] if names != default and self._names.keys().isdisjoint(names) else ()
         if read and unknown:
             raise CorpusError(f"{path}: no row has the field '{unknown[0]}'; there are: {few(self._names)}")
+
+    @property
+    def offenders(self) -> list[str]:
+        return [f"{row.place}: {row.why}" for row in self._bad_rows]
+
+    def _describe_bad_rows(self) -> str:
+        places: dict[str, list[str]] = {}
+        for row in self._bad_rows[:3]:
+            places.setdefault(row.why, []).append(row.place)
+        return "; ".join(f"{', '.join(rows)}: {why}" for why, rows in places.items())
 
     def refuse_empty(self) -> None:
         if not self.counts["passages"]:

@@ -2,7 +2,7 @@
 
 That is: shortcodes of Hugo and Jekyll; directives, roles and labels of Sphinx; imports, expressions and components of
 MDX; admonitions of MkDocs and Docusaurus; attributes of Pandoc; macros of Confluence; links, embeds, callouts,
-highlights, comments and block ids of Obsidian.
+highlights, comments, block ids, templates and boxes of tasks of Obsidian; footnote marks.
 """
 
 import re
@@ -10,7 +10,11 @@ from collections.abc import Iterator
 
 from pipeline.corpus.document_links import WIKI_LINK, link_words
 
-_SEEN_BY = re.compile(r"\{|:::|!!!|\?\?\?|\[!|\[\[|==|%%|\^\w|```\w*data|^(?:import|export)\b|^\(", re.MULTILINE)
+_SEEN_BY = re.compile(
+    r"\{|:::|!!!|\?\?\?|\[!|\[\[|==|%%|\^\w|\[\^|\^\[|<%|\[.\][ ]|\|\d+"
+    r"|```\w*(?:data|query|tasks)|^(?:import|export)\b|^\(",
+    re.MULTILINE,
+)
 _FENCE = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}+|~{3,}+|:{3,}+)(?P<info>[^`\n]*)$")
 _DIRECTIVE = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}\s*(?P<title>.*)")
 _CONTAINER = re.compile(r"\s*(?:\{[^}]*\}|[\w-]+)?\s*(?:\[(?P<bracketed>[^\]]*)\])?\s*(?:\{[^}]*\})?\s*(?P<title>.*)")
@@ -38,14 +42,20 @@ _MACRO = (
     r"|children|include|attachments|gallery)(?::(?P<parameters>[^{}\n]{1,300}))?\}"
 )
 _OBSIDIAN = r"%%.{0,5000}?%%|(?P<embed>!?)(?P<link>\[\[[^\[\]\n]{1,600}\]\])|==(?=\S)(?P<marked>[^\n=]{1,500})(?<=\S)=="
-_INLINE = f"{_ROLE}|{_CODE}|{_MATH}|{_SHORTCODE}|{_MACRO}|{_PANDOC}|{_WITH_BRACES}|{_OBSIDIAN}"
+_FOOTNOTE = r"\[\^[^\s\[\]]{1,40}\]:?|\^\[(?P<note>[^\[\]\n]{1,500})\]"
+_SIZE = r"\|\d{1,4}(?:x\d{1,4})?(?=\]\()"
+"""The size of a picture, behind its caption."""
+_TEMPLATE = r"<%.{0,1000}?%>"
+_MARKS = f"{_OBSIDIAN}|{_FOOTNOTE}|{_SIZE}|{_TEMPLATE}"
+_INLINE = f"{_ROLE}|{_CODE}|{_MATH}|{_SHORTCODE}|{_MACRO}|{_PANDOC}|{_WITH_BRACES}|{_MARKS}"
 _FILE = re.compile(r"\.(?!md\b)\w{2,5}$")
 _WIDTH = re.compile(r"(?:\d+(?:x\d+)?)?")
 _MARKUP = re.compile(r"\A(\d*)([.)#>+*-])")
 _CALLOUT = re.compile(r"(?P<indent>[ \t>]*)\[!\w+\][-+]?[ \t]+(?P<title>\S.*)$")
 _BLOCK_ID = re.compile(r"\^(?=[\d-]*+[A-Za-z])[\w-]++\s*$")
-_QUERIES = frozenset(("dataview", "dataviewjs"))
-"""Languages of code blocks that Obsidian replaces by a table."""
+_QUERIES = frozenset(("dataview", "dataviewjs", "query", "tasks"))
+"""Languages of code blocks that Obsidian replaces by a table or a list."""
+_TASK = re.compile(r"(?P<item>[ \t>]*(?:[-*+]|\d{1,4}[.)])[ \t]+)\[.\][ \t]+")
 _IN_MARKDOWN = re.compile(_INLINE, re.DOTALL)
 _IN_MDX = re.compile(f"{_INLINE}|{_COMPONENT}", re.DOTALL)
 _PROSE = frozenset(
@@ -81,6 +91,8 @@ def _words(match: re.Match[str]) -> str:
         return _link_words(match)
     if highlighted := match["marked"]:
         return _IN_MARKDOWN.sub(_words, highlighted)
+    if note := match["note"]:
+        return f" ({note})"
     if parameters := match["parameters"]:
         titles = (part.partition("=") for part in parameters.split("|"))
         return next((value for name, _, value in titles if name.strip() == "title"), "")
@@ -187,6 +199,8 @@ class _Blocks:
             return None
         if callout := _CALLOUT.match(line):
             return f"{callout['indent']}{callout['title']}\n{callout['indent']}"
+        if task := _TASK.match(line):
+            line = task["item"] + line[task.end() :]
         at = line.rfind("^")
         if at >= 0 and (at == 0 or line[at - 1].isspace()) and _BLOCK_ID.match(line, at):
             line = line[:at].rstrip()

@@ -14,11 +14,14 @@ _ROWS = tuple(
     for kind in ("jsonl", "ndjson", "json", "csv", "tsv", "parquet")
     for packed in ("", ".gz", ".bz2", ".zst", ".xz")
 )
-_CORPUS, _QUESTIONS = (
-    {"corpus", "collection", "documents", "docs", "passages"},
-    {"queries", "questions", "topics", "qrels"},
-)
+_CORPUS = {"corpus", "collection", "documents", "docs", "passages", "psgs"}
+_QUESTIONS = {
+    *("queries", "query", "questions", "question", "topics", "claims", "qa", "qas", "qrels", "examples"),
+    *("train", "dev", "test", "validation"),
+}
 """Words in the names of files and folders with a benchmark's documents, and with its questions and judgements."""
+_TEMPORARY = (".", "~$")
+"""How the names of hidden files begin, and those that Office writes beside an open document."""
 _INSTALLED = re.compile(
     r"node_modules|bower_components|(?:site|dist)-packages|__pycache__|__macosx|.*\.(?:egg|dist)-info", re.IGNORECASE
 )
@@ -43,7 +46,7 @@ def left_out(folder: Path) -> Iterator[tuple[Path, str]]:
 def _scan(folder: Path) -> Iterator[tuple[Path, str]]:
     try:
         with os.scandir(folder) as listing:
-            entries = sorted((e for e in listing if not e.name.startswith(".")), key=lambda entry: entry.name)
+            entries = sorted((e for e in listing if not e.name.startswith(_TEMPORARY)), key=lambda entry: entry.name)
     except OSError as error:
         raise CorpusError(f"{folder}: cannot be listed ({error})") from error
     corpora = _benchmark_corpora(entries)
@@ -72,7 +75,7 @@ def is_corpus(name: str) -> bool:
 
 def is_questions(name: str) -> bool:
     """Return whether a file, folder or configuration of a benchmark holds questions or judgements, by its name."""
-    return not _QUESTIONS.isdisjoint(_words(name))
+    return not is_corpus(name) and not _QUESTIONS.isdisjoint(_words(name))
 
 
 def _words(name: str) -> list[str]:

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
+from pipeline.analysis.example_likeness import compare_with_examples
 from pipeline.analysis.figures import Outside, figures
 from pipeline.analysis.version_rows import complete_version
 from pipeline.config import RunConfig
@@ -243,6 +244,9 @@ def export(
             token_shares=manifest.token_shares(),
             older=[name for name in rows if exports[name].source != source],
             examples=[draft for _, draft in examples],
+            beside_examples=()
+            if selection.mix
+            else compare_with_examples(seeds_frame, selection.config.questions.like),
             selected=rollouts,
             twin_drops=twin_drops,
             redistribute=selection.redistribute,

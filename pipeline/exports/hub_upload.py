@@ -63,7 +63,7 @@ def upload_plan(folder: Path, models: str, repo: str, *, private: bool) -> Uploa
         )
     manifest = read_manifest(folder)
     if not manifest.shards:
-        raise UsageError("the data set has no row to push: no pair was accepted")
+        raise UsageError("the data set has no row to push: no pair was accepted; 'digsite inspect' says why")
     files: list[File] = [*manifest.files, *manifest.shards, describe_file(folder / MANIFEST, MANIFEST)]
     for file in files:
         verify_file(folder, file)

@@ -30,7 +30,7 @@ from pipeline.exports.card.card import code, fence
 from pipeline.exports.card.glossary import gloss
 from pipeline.exports.data_set import read_manifest
 from pipeline.flow.shown import RunFeed
-from pipeline.run import publish
+from pipeline.run import publish, versions
 from pipeline.types import DEMO_NOTE, by_demo
 
 logger = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def end_killed(which: dict[str, object]) -> None:
     is_running = {"state": {"type": {"any_": ["RUNNING"]}}}
     with get_client(sync_client=True) as client:
         flow_runs = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(is_running | which))
-        killed_ids = [flow_run.id for flow_run in flow_runs if flow_run.id != runtime.flow_run.id]
+        killed_ids = [flow_run.id for flow_run in flow_runs if str(flow_run.id) != runtime.flow_run.id]
         if killed_ids:
             is_child = {"parent_flow_run_id": {"any_": killed_ids}}
             children = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(is_running | is_child))
@@ -158,12 +158,14 @@ def show_funnel(folder: Path, config: RunConfig) -> None:
 
 
 def show_report(folder: Path, config: RunConfig, published: str = "") -> None:
-    """Display a summary of a run. Prefect's pages cannot link to the report file."""
+    """Display a summary of a run. It names the report's path, since a browser opens no file from Prefect's pages."""
+    version = versions.read_version(folder)
     seeds = publish.RunRecords(folder, config).seeds()
     ((planned, accepted),) = seeds.select(pl.len(), ACCEPTED.sum()).collect().rows()
     pairs = seeds.filter(ACCEPTED).head(3).select("question", "answer").collect().rows()
     lines = [
         f"{accepted:,} of {planned:,} seeds were accepted.",
+        *([f"Version {version.summary.number}: {version.summary}."] if version else []),
         "The report is on the machine that made it:",
         fence(str((folder / "report.html").resolve())),
         *([f"Published: {published}"] if published else []),

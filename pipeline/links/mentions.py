@@ -98,7 +98,7 @@ def _is_cut_off(tokens: Words, next_words: Ints) -> Bools:
 
 
 def _says_more(tokens: Words, first: Ints, count: Ints, knowledge: Knowledge) -> Bools:
-    """Mark phrases whose sentence says something: it has words besides names, and few documents contain it."""
+    """Mark phrases in sentences that say more: with plain words beside the phrase, no list of names, no boilerplate."""
     begins = np.flatnonzero(tokens.first)
     hashes, word_count = hash_all_sentences(tokens, begins)
     plain_words = np.add.reduceat((tokens.capital | (tokens.digits > 0)).astype(np.int64) ^ 1, begins)

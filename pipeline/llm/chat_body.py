@@ -157,7 +157,7 @@ def _build_format(output: Schema, without: Dialect) -> dict[str, Any]:
 def make_strict(schema: Any, keep: Container[str] = ()) -> Any:
     """Return the schema for strict mode: closed objects, all properties required, no defaults and no lengths.
 
-    Lengths are removed since xgrammar then allows control characters in strings. Keywords in `keep` stay.
+    Lengths are removed because, with them, xgrammar allows control characters in strings. Keywords in `keep` stay.
     """
     if isinstance(schema, list):
         return [make_strict(part, keep) for part in schema]

@@ -6,7 +6,7 @@ Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from pipeline.agents import grading
 from pipeline.config.loop import draw_strategy
@@ -21,8 +21,7 @@ from pipeline.loop.examine import examine
 from pipeline.loop.policies import build_measurement
 from pipeline.loop.retrievers import add_one_search
 from pipeline.loop.stages import run_stages
-from pipeline.loop.strategies.base import Proposal, Strategy
-from pipeline.registry import load
+from pipeline.loop.strategies.base import Proposal, Strategy, load_strategy
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Reason, ReasonCode, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
 
@@ -101,7 +100,7 @@ async def _confirm(draft: Draft, rounds: list[Round], final: FinalRollouts, seed
 def _prepare_seed(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
     hardens = context.config.hardens
     name = "harden" if hardens else draw_strategy(context.config.strategy, seed.key)
-    strategy = cast(Strategy, harden if hardens else load("strategies", name))
+    strategy = harden.STRATEGY if hardens else load_strategy(name)
     lineage = context.lineage.model_copy(update={"strategy": name})
     brought = context.given[seed.passage.id].question if hardens else ""
     return strategy, replace(context, memory=SeedMemory(brought=brought), lineage=lineage)

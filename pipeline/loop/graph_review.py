@@ -6,6 +6,7 @@ that compared values are comparable.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
 import orjson
@@ -24,7 +25,7 @@ from pipeline.operations import (
     unsettled_steps,
 )
 from pipeline.retrieval.base import Retriever
-from pipeline.text import strip_tag
+from pipeline.text import strip_tag, words
 from pipeline.text.names import contains
 from pipeline.text.open_sets import names_as_example
 from pipeline.types import Cause, Data, Finding, Passage, Probe
@@ -32,6 +33,8 @@ from pipeline.types.corpus import shown_id
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
+_SHORT = 3
+"""Words of so many letters are not named as the reason for a search's result."""
 _OF_COMPUTED = frozenset({"incomparable", "misnamed", "unrelated"})
 """Faults that only computed steps can have. The others concern what a passage states."""
 _TAKE_ANOTHER = "this passage was at fault before: take another one"
@@ -94,7 +97,7 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
         graph, _ = settle(graph)
         problems += [*_check_idle_steps(graph, target), *_check_answers(graph)]
     problems += [*_check_documents(graph, passages), *_check_whole_sets(graph)]
-    problems += await check_searches(graph, context)
+    problems += await check_searches(graph, context, passages)
     probes: tuple[Probe, ...] = ()
     if context.config.models.of("reader").capabilities.understands:
         faults, probes = await _ask_reader(graph, passages, context)
@@ -181,11 +184,14 @@ def _check_whole_sets(graph: Graph) -> list[Problem]:
     return problems
 
 
-async def check_searches(graph: Graph, context: RunContext) -> list[Problem]:
+async def check_searches(
+    graph: Graph, context: RunContext, passages: Mapping[str, Passage] = MappingProxyType({})
+) -> list[Problem]:
     """Search with each retriever for steps without the answers that lead to them.
 
     A step counts as found only if its passage is the first hit: further down, a solver cannot tell it from other hits
-    that fit as well. No single search may find all deciding passages of a computed answer, at any rank.
+    that fit as well. No single search may find all deciding passages of a computed answer, at any rank. With the cited
+    `passages`, a problem names the words that they share with the sub-questions.
     """
     problems, least = [], context.config.steps[0] if context.config.accepts_by_range else 2
     for name, retriever in context.searched.items():
@@ -193,15 +199,26 @@ async def check_searches(graph: Graph, context: RunContext) -> list[Problem]:
         skippable = await _find_skippable(graph, retriever)
         needed = graph.needed_steps(skippable)
         if len(needed) < min(least, len(graph.found)):
-            ids = ", ".join(f"'{step_id}'" for step_id in skippable)
+            ids = " and ".join(_describe_shared_words(graph, step_id, passages) for step_id in skippable)
             description = (
-                f"a search{over} for the sub-question of {ids} alone returns its passage first, so that the steps "
-                f"before can be skipped, and {len(needed)} of at least {least} are left"
+                f"a search{over} for the sub-question without the id returns the passage first: {ids}. So the steps "
+                f"before can be skipped, and only {len(needed)} must be searched for (at least {least} are asked for)"
             )
-            problems.append(Problem(Cause.QUERY_COLLAPSE, description, "ask there for a fact that many things have"))
+            mend = "ask there for a fact that many things have, or in other words; to mend some of them may be enough"
+            problems.append(Problem(Cause.QUERY_COLLAPSE, description, mend))
         if graph.is_computed:
             problems += await _check_joint_search(graph, retriever, over, context.config.retrieval.k)
     return problems
+
+
+def _describe_shared_words(graph: Graph, step_id: str, passages: Mapping[str, Passage]) -> str:
+    step = graph.by_id[step_id]
+    passage = passages.get(step.citation.passage_id) if isinstance(step, FoundStep) else None
+    if not passage or not isinstance(step, FoundStep):
+        return f"'{step_id}'"
+    vocabulary = set(words(f"{passage.title} {passage.text}"))
+    shared = [word for word in dict.fromkeys(words(_remove_answers(step))) if word in vocabulary and len(word) > _SHORT]
+    return f"'{step_id}' by {', '.join(shared)}" if shared else f"'{step_id}'"
 
 
 async def _find_skippable(graph: Graph, retriever: Retriever) -> list[str]:
@@ -240,9 +257,13 @@ async def _ask_reader(
     if new:
         needed = {step_id for step in new for step_id in (step.id, *_operands(step))}
         cited = dict.fromkeys(step.citation.passage_id for step in graph.found if step.id in needed)
+        other_passages = await _find_other_passages(
+            [step for step in new if isinstance(step, FoundStep)], graph, context
+        )
         messages = context.prompt(
             "oracle/steps",
             passages=[show_passage(passages[passage_id], numbered=True) for passage_id in cited],
+            others=[show_passage(passage) for passage in other_passages if passage.id not in cited],
             steps=[described[step.id] for step in graph.steps if step.id in needed],
             to_check=[step.id for step in new],
         )
@@ -253,6 +274,20 @@ async def _ask_reader(
         answers = tuple(f"{fault.step}: {fault.fault}: {fault.reason}" for fault in faults) or ("no fault",)
         probes = (Probe(check=CHECK_NAME, model=model, answers=answers, right=int(not faults), usage=usage),)
     return [fault for step in graph.steps for fault in verdicts[keys[step.id]]], probes
+
+
+async def _find_other_passages(steps: Sequence[FoundStep], graph: Graph, context: RunContext) -> list[Passage]:
+    """Return for each step the best other passage with the title of the cited one, where another answer may stand."""
+    results = await context.retriever.search_many(list(map(graph.fill_in, steps)), context.config.retrieval.k)
+    namesakes = (
+        next((hit.passage for hit in hits if _is_namesake(hit.passage, step)), None)
+        for step, hits in zip(steps, results, strict=True)
+    )
+    return list(dict.fromkeys(passage for passage in namesakes if passage))
+
+
+def _is_namesake(passage: Passage, step: FoundStep) -> bool:
+    return passage.id != step.citation.passage_id and passage.title == step.citation.title
 
 
 def _operands(step: FoundStep | ComputedStep) -> Sequence[str]:

@@ -22,7 +22,7 @@ from pipeline.errors import FormatError
 from pipeline.loop.dates_and_numbers import find_dates, find_numbers
 from pipeline.loop.rival_answer import FILLERS
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal, build_draft, to_draft
+from pipeline.loop.strategies.base import Proposal, Strategy, build_draft, to_draft
 from pipeline.reward.equality import equal
 from pipeline.text import sentences, strip_tag, terms
 from pipeline.text.names import normalise
@@ -234,3 +234,6 @@ def _is_answer(text: str, original: Given) -> bool:
 
 def _empty_trajectory(stop: Stop) -> Trajectory:
     return Trajectory(messages=(), calls=(), stop=stop)
+
+
+STRATEGY = Strategy(propose, revise)

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from pipeline import prompts
 from pipeline.agents import readers
 from pipeline.agents.structured import request_object
+from pipeline.config.loop import PERSONA
 from pipeline.context import RunContext
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.operations import Computation, operation
@@ -62,13 +64,16 @@ class WrittenQuestion(NamedTuple):
     probes: tuple[Probe, ...]
 
 
-async def write_question(graph: Graph, outcome: Computation | None, context: RunContext) -> WrittenQuestion:
+async def write_question(
+    graph: Graph, outcome: Computation | None, context: RunContext, like: Sequence[str] = ()
+) -> WrittenQuestion:
     """Word a graph.
 
     Args:
         graph: evidence that has passed its checks.
         outcome: what the last step computes; None if a passage states the answer.
         context: the run, with the fewest searches and the lowest grade of a wording.
+        like: questions whose style to follow.
 
     Raises:
         FormatError: the writer or the reader gave no readable output.
@@ -76,7 +81,7 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
     earlier, probes, best = list[dict[str, str]](), list[Probe](), ""
     hidden = HiddenAnswers(graph)
     for attempt in range(ATTEMPTS):
-        wordings, probe = await _ask_writer(graph, outcome, hidden, earlier, context, attempt)
+        wordings, probe = await _ask_writer(graph, outcome, hidden, like, earlier, context, attempt)
         probes.append(probe)
         sound = []
         for wording in wordings:
@@ -171,10 +176,11 @@ async def find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
     return ""
 
 
-async def _ask_writer(
+async def _ask_writer(  # noqa: PLR0913, PLR0917 - what a wording depends on
     graph: Graph,
     outcome: Computation | None,
     hidden: HiddenAnswers,
+    like: Sequence[str],
     earlier: Sequence[dict[str, str]],
     context: RunContext,
     attempt: int,
@@ -185,9 +191,11 @@ async def _ask_writer(
         "writer/question",
         steps=[_describe_step(graph, step, hidden) for step in graph.steps],
         answer_form=describe_answer_form(graph, outcome, hidden),
-        like=list(context.config.questions.like),
+        like=list(like),
         earlier=list(earlier),
     )
+    if persona := context.config.questions.persona:
+        messages = prompts.add_quoted(messages, PERSONA, persona)
     output, usage = await request_object(context.llm, model, messages, WORDINGS, WordingsOutput, sample=attempt)
     wordings = [" ".join(wording.split()) for wording in output.wordings][:MOST_WORDINGS]
     probe = Probe(check="wording", model=model.model, answers=tuple(wordings), right=len(wordings), usage=usage)
@@ -242,7 +250,7 @@ def describe_answer_form(graph: Graph, outcome: Computation | None, hidden: Hidd
     if read_interval(graph.answer):
         shape = "".join("#" if character.isdigit() else character for character in graph.answer)
         return f"an amount in the unit and with the precision of '{shape}' (# is a digit)"
-    return f"one name, as short as it can be: {ask}"
+    return f"a name or a few words, as short as they can be, as this asks: {ask}"
 
 
 def _mask_question(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:

@@ -10,7 +10,10 @@ from pydantic import ValidationError
 from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
 from pipeline.gates.benchmarks import question_list
-from pipeline.types import Data
+from pipeline.reward.answers import side
+from pipeline.text import dates, numbers
+from pipeline.text.names import contains
+from pipeline.types import AnswerType, Data
 
 
 class GoldQuestion(Data):
@@ -33,6 +36,19 @@ class GoldQuestion(Data):
     @property
     def answers(self) -> tuple[str, ...]:
         return (self.answer, *self.answer_aliases)
+
+    @property
+    def answer_type(self) -> AnswerType:
+        """Return the type of the answer, by its form."""
+        if side(self.answer):
+            return AnswerType.BOOLEAN
+        if contains(self.question.strip(), self.answer):
+            return AnswerType.COMPARISON
+        text = self.answer.strip().rstrip(".")
+        if any(text == text[slice(*date.span)] for date in dates(text)):
+            return AnswerType.DATE
+        is_number = any(text == text[slice(*number.span)] for number in numbers(text))
+        return AnswerType.NUMBER if is_number else AnswerType.ENTITY
 
     @property
     def needed_documents(self) -> tuple[frozenset[str], ...]:

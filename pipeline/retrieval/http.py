@@ -199,8 +199,8 @@ class HttpRetriever(Passages):
         candidates = [passage] if (passage := self.corpus.passage(key)) else self.corpus.passages_of(key)
         if not candidates:
             raise RetrievalError(
-                f"{self._url} returned {quoted_id}, which {corpus_name} does not hold; build the server's index over "
-                "the lines of 'digsite corpus passages', or over the same documents"
+                f"{self._url} returned {quoted_id}, which {corpus_name} does not hold; build the server's index "
+                "from what 'digsite corpus passages' prints, or from the documents of this corpus"
             )
         if matching := [passage for passage in candidates if _normalise_spaces(passage.text) in text]:
             return matching

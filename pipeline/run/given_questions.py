@@ -17,10 +17,8 @@ from pipeline.gates import contaminated
 from pipeline.gates.benchmarks.question_rows import HUB
 from pipeline.measurement import gold_questions
 from pipeline.operations import operation, operations
-from pipeline.reward.answers import side
-from pipeline.text import dates, numbers
-from pipeline.text.names import contains, normalise
-from pipeline.types import AnswerType, Given, Passage, Record, sha256
+from pipeline.text.names import normalise
+from pipeline.types import Given, Passage, Record, sha256
 
 _SAMPLE_SIZE = 500
 """The number of questions, evenly spaced, to compare with the benchmarks."""
@@ -113,21 +111,8 @@ def _to_given(question: gold_questions.GoldQuestion) -> Given:
         passage=passage,
         answer=question.answer,
         answer_aliases=aliases,
-        answer_type=_answer_type(text, question.answer),
+        answer_type=question.answer_type,
         documents=question.evidence,
-    )
-
-
-def _answer_type(question: str, answer: str) -> AnswerType:
-    if side(answer):
-        return AnswerType.BOOLEAN
-    if contains(question, answer):
-        return AnswerType.COMPARISON
-    text = answer.strip().rstrip(".")
-    if any(text == text[slice(*date.span)] for date in dates(text)):
-        return AnswerType.DATE
-    return (
-        AnswerType.NUMBER if any(text == text[slice(*number.span)] for number in numbers(text)) else AnswerType.ENTITY
     )
 
 

@@ -105,13 +105,11 @@ class Order:
 
     def _generate(self) -> Iterator[int]:
         yield from range(len(self.again))
-        run_first = {(place.passage_id, place.draw) for place in self.again}
+        again_keys = {self._run.key(place.passage_id, place.draw) for place in self.again}
         for ordinal in count(len(self.again)):
             seed = self._planned(ordinal).seed
-            # `tried` knows a passage by its text, which may have changed before the seed was put into `again`.
-            if (seed.passage.id, seed.draw) in run_first:
-                continue
-            if self._tried and fingerprint_seed(seed) in self._tried:
+            # A seed that runs again on a changed text is not among the tried ones.
+            if seed.key in again_keys or (self._tried and fingerprint_seed(seed) in self._tried):
                 continue
             # Users want exactly the questions that they bring, so the filter skips these.
             if (

@@ -160,8 +160,10 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
     policy = run.config.gates.banded_policy
     if policy and policy not in run.config.models.policies and not run.complete:
         # Unmeasured pairs are left out, so the run would use up all its seeds.
-        line = f"new pairs would not be measured for '{policy}', which is no policy of this run"
-        raise UsageError(f"{line}: begin one with [models.policies.{policy}], or go back: digsite export --for ''")
+        raise UsageError(
+            f"this run has no policy '{policy}' for which its new pairs could be measured. Start a new run with "
+            f"[models.policies.{policy}] in the settings, or export without it: digsite export --for ''"
+        )
     if engine is None:
         watch.stage("running seeds")
         await run.execute(partial(run_seed, context=context), watch)

@@ -51,8 +51,10 @@ class ServerConfig(Data):
         if not re.fullmatch(r"[!-~]*", token):
             raise UsageError(f"the environment variable {self.token_env} holds no token: use ASCII without spaces")
         if not token and not _is_loopback(self.host):
-            line = f"{self.host} can be reached from other machines: put a token into the environment variable"
-            raise UsageError(f"{line} {self.token_env}, which clients then send as 'Authorization: Bearer ...'")
+            raise UsageError(
+                f"{self.host} can be reached from other machines: set the environment variable {self.token_env} to a "
+                "token. Clients send it as 'Authorization: Bearer TOKEN'"
+            )
         return token
 
     def bind(self) -> socket.socket:

@@ -50,7 +50,7 @@ def clear_errors(path: Path) -> Iterator[None]:
             message = f"too many files are open to write {path}; raise the limit (ulimit -n) and repeat the command"
             raise StoreError(message) from error
         if isinstance(error, NotADirectoryError):
-            raise UsageError(f"cannot write {path}: a part of it is a file; name another --out") from error
+            raise UsageError(f"cannot write {path}: one of its folders is a file; choose another --out") from error
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 

@@ -58,6 +58,8 @@ class Mark(Data):
     natural: bool | None = None
     """Would a person ask the question so?"""
     note: str = ""
+    sampled: bool = True
+    """Whether the pair came in the random order. Disputed pairs are not a sample: they are worse than others."""
     at: str
     """When, in ISO 8601."""
 

@@ -71,6 +71,11 @@ class VersionSummary(Data):
     pairs: int = 0
     """Number of all pairs."""
 
+    def __str__(self) -> str:
+        counts = f"{self.carried:,} pairs carried over, {self.stale:,} stale, {sum(self.dropped.values()):,} dropped"
+        held = f"; solved again: {self.still_hold:,} of {self.solved_again:,} hold" if self.solved_again else ""
+        return f"{counts}{held}"
+
 
 class Version(Data):
     """`version.json`: what a run took over from the version before. The first version has none."""

@@ -104,11 +104,19 @@ def test_example_questions_are_part_of_the_run(tmp_path: Path, name: str, text: 
     assert config.digest() != options.build_config({"strategy": "compose"}).digest()
 
 
+def test_the_person_who_asks_is_part_of_the_run() -> None:
+    usual, other = ({"strategy": "compose"} | extra for extra in ({}, {"persona": "a nurse"}))
+    assert options.build_config(other).questions.persona == "a nurse"
+    assert options.build_config(other).digest() != options.build_config(usual).digest()
+    with pytest.raises(UsageError, match="add --strategy compose"):
+        options.build_config({"strategy": "sage", "persona": "a nurse"})
+
+
 @pytest.mark.parametrize(
     ("text", "strategy", "message"),
     [
-        ("", "compose", "has 0 questions; --like takes 1 to 5"),
-        ("Who is it?\n" * 6, "compose", "has 6 questions; --like takes 1 to 5"),
+        ("", "compose", "has 0 questions; --like takes 1 to 50"),
+        ("Who is it?\n" * 51, "compose", "has 51 questions; --like takes 1 to 50"),
         ("Who is it?\n", "ragshaper", "add --strategy compose"),
     ],
 )

@@ -47,7 +47,7 @@ def test_a_path_through_a_file_is_refused_as_output_folder(
 ) -> None:
     output = digsite("generate", "tiny", *SMALL, *where)
     assert (output.code, output.out) == (2, "")
-    assert "name another --out" in output.err.splitlines()[-1]
+    assert "choose another --out" in output.err.splitlines()[-1]
 
 
 def test_a_run_over_a_relative_path_resumes_from_another_folder(

@@ -19,7 +19,8 @@ RULES_ONLY = {
 HEAD = """# What was loaded by whom
 
 `make test-consumers` writes this page. It runs each consumer's own code, in a separate environment, on a small
-synthetic data set. "Rules only" means that no package could be installed. Then the named test checks the rules instead.
+synthetic data set. "Rules only" means that the package of the consumer could not be
+installed. Then the named test checks the rules that the consumer documents.
 
 | consumer | version | view | what was done | result |
 |---|---|---|---|---|

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
-from types import ModuleType
 
 import pytest
 
@@ -17,7 +16,7 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
 from pipeline.demo.role_dispatch import DemoModel
-from pipeline.loop.strategies.base import Proposal
+from pipeline.loop.strategies.base import Proposal, Strategy, load_strategy
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
 from pipeline.text import normalise
@@ -37,17 +36,16 @@ def context(tiny: Corpus) -> RunContext:
 
 
 @pytest.fixture(params=registry.names("strategies"))
-def strategy(request: pytest.FixtureRequest) -> ModuleType:
-    module: ModuleType = registry.load("strategies", request.param)
-    return module
+def strategy(request: pytest.FixtureRequest) -> Strategy:
+    return load_strategy(str(request.param))
 
 
 @pytest.fixture(scope="module")
-def propose(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[tuple[Seed, Proposal]]]:
+def propose(tiny: Corpus, context: RunContext) -> Callable[[Strategy], list[tuple[Seed, Proposal]]]:
     """Return a cached function that gives a strategy's proposals for the first seeds."""
 
     @cache
-    def all_of_them(strategy: ModuleType) -> list[tuple[Seed, Proposal]]:
+    def all_of_them(strategy: Strategy) -> list[tuple[Seed, Proposal]]:
         return [(seed, asyncio.run(strategy.propose(seed, context))) for seed in islice(seeds(tiny), SEEDS)]
 
     return all_of_them

@@ -148,7 +148,9 @@ DUMPS: dict[str, dict[str, Any]] = {
     "Natural Questions": {"document": {"id": "d1", "title": "Petrel", "text": TEXT}, "question": "q"},
     "RedPajama": {"text": TEXT, "meta": json.dumps({"title": "Petrel", "arxiv_id": "d1"})},
     "names with dots": {"a.b": {"text": TEXT}, "document.title": "Petrel", "id": "d1"},
-}
+    "Wikimedia Enterprise": {"id": "d1", "names": ["Petrel", "PS Petrel"], "sections": [
+        {"has_parts": [{"value": TEXT}, {"type": "list"}]}, {"name": "See also"}]},
+}  # fmt: skip
 PATHS = {
     "elasticdump": ("_source.body", "_source.title", "_id"),
     "LangChain": ("page_content", "metadata.title", "id"),
@@ -157,6 +159,7 @@ PATHS = {
     "Natural Questions": ("document.text", "document.title", "document.id"),
     "RedPajama": ("text", "meta.title", "meta.arxiv_id"),
     "names with dots": ("a.b", "document.title", "id"),
+    "Wikimedia Enterprise": ("sections.has_parts.value", "names.0", "id"),
 }
 
 
@@ -177,10 +180,10 @@ def test_paragraphs_in_a_list_of_objects_are_a_text(name: str, tmp_path: Path) -
     assert document.text == f"{TEXT}\nIt burned. It sank."
 
 
-def test_a_row_without_the_field_shows_the_paths_that_it_has() -> None:
+def test_a_row_without_the_field_shows_its_paths_and_the_longest_text_first() -> None:
     row = Row("line 1", "1", {"document": {"id": 1, "text": "x"}, "answers": [{"text": "y"}], "tags": ["z"]})
     assert document_of(row, Fields(text="body")) == (
-        "no field 'body' (it has: document.id, document.text, answers.text, tags); name it with --text-field"
+        "no field 'body' (it has: document.text, answers.text, tags, document.id); name it with --text-field"
     )
 
 

@@ -104,13 +104,37 @@ def test_bad_rows_are_counted_and_shown_up_to_one_in_a_hundred(path: Path) -> No
     assert "\n" not in str(caught.value)
 
 
+def test_a_fault_that_several_rows_have_is_described_once(path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"documents: line 1, line 3: no field .*; line 2: not JSON") as caught:
+        load(path, [{"body": TEXT}, "{broken", {"body": TEXT}])
+    assert str(caught.value).count("no field 'text'") == 1
+
+
+def test_a_message_about_many_long_fields_says_what_to_do(path: Path) -> None:
+    fields = {f"author_flair_background_color_{number}": "x" for number in range(20)}
+    with pytest.raises(CorpusError, match=r"it has: selftext, author.*; name it with --text-field$"):
+        load(path, [{**fields, "selftext": TEXT}])
+
+
+def test_a_post_that_was_removed_is_an_empty_document(path: Path) -> None:
+    counts = load(path, [*make_rows(2), {"text": "[removed]"}, {"text": "[deleted]"}]).counts
+    assert (counts.empty, counts.kept) == (2, 2)
+
+
+def test_an_id_that_is_an_object_is_named_with_the_path_of_its_value(path: Path) -> None:
+    rows = [{"_id": {"$oid": "5f1"}, "title": "Mill", "text": TEXT}]
+    with pytest.raises(CorpusError, match=r"field '_id' is not text .*\(it holds: _id\.\$oid\); try --id-field"):
+        load(path, rows)
+    assert load(path, rows, id_field="_id.$oid").documents[0].id == "5f1"
+
+
 def test_a_thousand_bad_rows_stop_the_run_before_the_end(path: Path) -> None:
     with pytest.raises(CorpusError, match=r"1001 of 1001 rows are not documents"):
         load(path, ["x"] * 5000)
 
 
 def test_a_wrong_field_name_lists_the_fields_of_the_rows(path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"no field 'text' \(it has: key, body\); name it with --text-field"):
+    with pytest.raises(CorpusError, match=r"no field 'text' \(it has: body, key\); name it with --text-field"):
         load(path, [{"key": "a", "body": TEXT}])
     assert load(path, [{"key": "a", "body": TEXT}], text_field="body", id_field="key").documents[0].id == "a"
 

@@ -70,6 +70,11 @@ def test_marks_are_left_out_and_their_content_stays(source: str, expected: str, 
          "Mind it It turns.\n\nIt stops."),
         ('![](a.png){width="300" .wide}It [turns](b){#c}.', "It turns."),
         ("<aside>\n💡 It turns.\n\n</aside>", "💡 It turns."),
+        ("| Of | Is |\n|---|---|\n| [[The wheel\\|a wheel]] | ![[oak.png\\|90]] oak |", "Of: a wheel; Is: oak."),
+        ("- [ ] It turns.\n- [x] It stops.\n1. [/] It ~~burns~~ stands.", "It turns.\n\nIt stops.\n\nIt burns stands."),
+        ("It turns.[^1] It stops.^[By night.]\n\n[^1]: By day.", "It turns. It stops. (By night.)\n\nBy day."),
+        ("![The wheel|100x145](wheel.png) ![It|90](it.png) turns<% tp.date.now() %>.", "The wheel It turns."),
+        ("```tasks\nnot done\n```\n\n```query\ntag:#mill\n```\n\nIt turns.", "It turns."),
     ],
 )  # fmt: skip
 def test_marks_of_wikis_leave_their_words(source: str, expected: str, tmp_path: Path) -> None:
@@ -82,6 +87,7 @@ def test_marks_of_wikis_leave_their_words(source: str, expected: str, tmp_path: 
         "```py\na == b == c  %% [[x]] ^id\n```",
         "Where `[[x]]` is, `==y==` and `%%z%%` are.",
         "Where a == b == c, 2 ^10 and 5 %% 3.",
+        "Where `a[^1]`, x[1], a < b % c > d, and [x](y).\n\n- [x](y)",
         "It costs {code} and {tocs}.",
     ],
 )

@@ -72,5 +72,5 @@ def test_the_reader_names_the_step_whose_answer_stands_in_no_cited_sentence() ->
     passages = [{"id": "p1", "title": "Lantern Bay", "text": text}]
     shared = {"question": "Who directed it?", "passage": "p1", "sentences": [2]}
     steps = [{"id": "a1", "answer": "Ada Holm"} | shared, {"id": "b1", "answer": "Max Orr"} | shared]
-    faults = answer("steps", "oracle/steps", passages=passages, steps=steps, to_check=["a1", "b1"])["faults"]
+    faults = answer("steps", "oracle/steps", passages=passages, others=[], steps=steps, to_check=["a1", "b1"])["faults"]
     assert [(fault["step"], fault["fault"]) for fault in faults] == [("b1", "unstated")]

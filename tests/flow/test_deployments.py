@@ -29,19 +29,18 @@ deployments:
   - name: grow
     entrypoint: flows/nightly.py:grow
     parameters: {{config: "{config}"}}
-    schedules: [{{interval: 30}}]
+    schedules: {schedules}
     work_pool: {{name: digsite}}
 """
 
 
 class Standing:
-    """`make serve` over a folder, on a port of its own."""
+    """`make serve` over a folder, on a port of its own, with `grow` for the settings at `config`."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, config: Path, schedules: str = "[]") -> None:
         self.home, self.port = folder / "new/home", port
         self.file = folder / "deployments.yaml"
-        self.file.write_text(DEPLOYMENTS.format(config=write_settings(folder, seeds=SEEDS)))
-        self.run = folder / "out/tiny/latest"
+        self.file.write_text(DEPLOYMENTS.format(config=config, schedules=schedules))
 
     @contextmanager
     def serving(self) -> Iterator[subprocess.Popen[str]]:
@@ -97,21 +96,37 @@ class Standing:
 
     def flow_runs(self) -> list[dict[str, Any]]:
         """Return the latest state and message of all flow runs; none while the server starts."""
-        url = f"http://127.0.0.1:{self.port}/api/flow_runs/filter"
         try:
-            headers = {"Content-Type": "application/json", **login((self.home / "password").read_text())}
-            request = urllib.request.Request(url, b"{}", headers)
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return list(json.load(answer))
+            return list(self.request("/flow_runs/filter", b"{}"))
         except (OSError, urllib.error.URLError):
             return []
+
+    def request(self, path: str, data: bytes | None = None) -> Any:
+        """Send a GET to Prefect's API, or a POST with data, and return the parsed answer."""
+        headers = {"Content-Type": "application/json", **login((self.home / "password").read_text())}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api{path}", data, headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
 
     def messages(self, state: str) -> list[str]:
         runs = [run["state"] for run in self.flow_runs() if run["deployment_id"]]
         return [run["message"] for run in runs if run["name"] == state]
 
+
+class Nights(Standing):
+    """A deployment over `tiny` whose schedule fires every 30 seconds."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        super().__init__(folder, port, write_settings(folder, seeds=SEEDS), "[{interval: 30}]")
+        self.run = folder / "out/tiny/night"
+
     def journal(self) -> int:
         return sum(path.stat().st_size for path in (self.run / "journal").glob("*.jsonl"))
+
+
+def find_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
 
 
 def wait_until(reached: Callable[[], object], limit: float = 300) -> None:
@@ -125,9 +140,8 @@ def wait_until(reached: Callable[[], object], limit: float = 300) -> None:
 @pytest.mark.parametrize("forget", [False, True])
 def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, forget: bool) -> None:
     """With `forget` everything is killed, and Prefect's database deleted: the journal alone decides what is owed."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    standing = Standing(tmp_path, port)
+    port = find_free_port()
+    standing = Nights(tmp_path, port)
     with standing.serving():
         wait_until(standing.journal)
         # The flow's own process, and its worker.
@@ -154,9 +168,8 @@ def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, fo
 @pytest.mark.parametrize("victim", ["pipeline.flow.deployments serve", "pipeline.flow.server"])
 def test_a_worker_ends_with_its_command_and_with_its_server(tmp_path: Path, victim: str) -> None:
     """Else it would go on with its keys, and take work from whoever listens on the port next."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    standing = Standing(tmp_path, port)
+    port = find_free_port()
+    standing = Nights(tmp_path, port)
     with standing.serving() as process:
         wait_until(lambda: standing.processes("worker start"))
         wait_until(standing.journal)
@@ -171,7 +184,7 @@ def test_a_worker_ends_with_its_command_and_with_its_server(tmp_path: Path, vict
 
 
 def test_deploy_needs_an_address(tmp_path: Path) -> None:
-    done = Standing(tmp_path, 0).deploy()
+    done = Nights(tmp_path, 0).deploy()
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("digsite: where to? set PREFECT_API_URL")
 
@@ -187,7 +200,7 @@ def test_an_invalid_port_is_refused_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_port_in_use_is_refused_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        standing = Standing(tmp_path, listener.getsockname()[1])
+        standing = Nights(tmp_path, listener.getsockname()[1])
         with standing.serving() as process:
             assert process.wait(60) == 2
     log_lines = standing.file.with_suffix(".log").read_text().splitlines()

@@ -42,6 +42,17 @@ def test_reader_sees_each_cited_passage_once_and_whole() -> None:
     assert [(step["passage"], step["sentences"]) for step in inputs["steps"][:2]] == [(pier.shown_id, [1])] * 2
 
 
+def test_reader_sees_another_passage_with_the_title_of_a_cited_one() -> None:
+    cited = passage("pier", "Copper Pier", "It opened in 1902.")
+    namesake = passage("list", "Copper Pier", "Copper Pier opened in 1904, others say.")
+    elsewhere = passage("bay", "Lantern Bay", "Copper Pier opened in 1905.")
+    step = FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=make_citation(cited))
+    llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
+    review(step, shelf=Shelf(cited, namesake, elsewhere), llm=llm, sets=["retrieval.k=3"])
+    inputs = prompts.unfence(llm.requests[0].messages[1].content) or {}
+    assert [shown["text"] for shown in inputs["others"]] == [namesake.text]
+
+
 def review(
     *steps: FoundStep | ComputedStep,
     shelf: Shelf,
@@ -201,5 +212,5 @@ def test_a_chain_that_can_be_entered_in_the_middle_must_stay_long_enough(
     findings = review(*graph, shelf=shelf, sets=[f"steps={steps}", "difficulty.adversarial=true"]).findings
     assert [finding.cause for finding in findings] == [Cause.QUERY_COLLAPSE] * is_refused
     if is_refused:
-        assert "the sub-question of 's2' alone returns its passage first" in findings[0].detail
-        assert "before can be skipped, and 2 of at least 4 are left" in findings[0].detail
+        assert "returns the passage first: 's2' by stood, vess, yard." in findings[0].detail
+        assert "only 2 must be searched for (at least 4 are asked for)" in findings[0].detail

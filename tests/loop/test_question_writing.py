@@ -163,7 +163,7 @@ def test_writer_sees_no_form_of_a_hidden_answer() -> None:
         ("1894", "a year or another number, as this asks: What is the largest lake of [hidden]?"),
         ("3 March 1894", "a date: day, month and year"),
         ("2.2 %", "an amount in the unit and with the precision of '#.# %' (# is a digit)"),
-        ("Vess", "one name, as short as it can be: What is the largest lake of [hidden]?"),
+        ("Vess", "a name or a few words, as short as they can be, as this asks: What is the largest lake of [hidden]?"),
     ],
 )
 def test_form_of_a_stated_answer_is_described(answer: str, form: str) -> None:
@@ -181,12 +181,6 @@ def test_writer_is_told_in_words_what_is_computed() -> None:
     write(make_branches(), writer, "other")
     operands = "[year0] (When was [town0] founded?) and [year1] (When was [town1] founded?)"
     assert writer.inputs[0]["steps"][-1]["computes"] == f"the difference between {operands}, in years"
-
-
-def test_writer_is_shown_questions_whose_style_to_follow() -> None:
-    writer = Writer(["Which lake?"])
-    write(make_graph("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
-    assert writer.inputs[0]["like"] == ["Who is it?"]
 
 
 def test_wording_is_tried_over_every_retriever() -> None:

@@ -25,6 +25,7 @@ SHELF = Shelf(
     passage("decoy", "Holm Bay", "Holm Bay is where the director of the drama Lantern Bay was not born."),
     passage("holm", "Ada Holm", "Ada Holm was a painter from Vessby."),
 )
+BOUNDARY = "0123456789abcdef"
 ASKED = GoldQuestion(
     question="Where was the director of Lantern Bay born?",
     answer="Vessby",
@@ -40,7 +41,9 @@ def call(name: str, **arguments: str) -> Message:
 
 
 def search_twice_and_answer(request: Request) -> Message:
-    """Two searches, then an answer that only the even samples get right."""
+    """Two searches, then an answer that only the even samples get right. The judge says so."""
+    if request.output:
+        return Message(role="assistant", content='{"correct": false}')
     turn = sum(message.role == "assistant" for message in request.messages)
     queries = ["Lantern Bay silent", "Ada Holm painter"]
     return (
@@ -55,7 +58,7 @@ def settings(k: int) -> config.RunConfig:
 
 
 async def test_counts_right_rollouts_steps_and_recall_against_one_search() -> None:
-    result = await measure([ASKED], ScriptedLLM(search_twice_and_answer), SHELF, settings(1))
+    result = await measure([ASKED], ScriptedLLM(search_twice_and_answer), SHELF, settings(1), BOUNDARY)
     every, of_set, of_hops = result.figures
     assert (every.group, of_set.group, of_hops.group) == ("all", "made", "made 2-hop")
     assert (every.rollouts, every.exact, every.solved, every.least_steps, every.seen) == (2, 0.5, 1.0, 2.0, 2.0)
@@ -63,21 +66,49 @@ async def test_counts_right_rollouts_steps_and_recall_against_one_search() -> No
     assert every.baseline == 0.0, "the two best passages of the bare question leave one document out"
 
 
+async def test_accuracy_evidence_and_searches_are_those_of_browsecomp_plus() -> None:
+    """Two of three judged rollouts are right; a rollout without a readable verdict counts in recall alone."""
+    queries = {0: ["Lantern Bay silent", "Ada Holm painter"], 1: ["Lantern Bay silent"] * 3}
+    answers = {0: "Vessby", 1: "Vessby in the north", 2: "Oslo, not Vessby", 3: "a town, Vessby or so"}
+
+    def model(request: Request) -> Message:
+        if request.output:
+            prompt = request.messages[-1].content
+            verdict = "true" if answers[1] in prompt else "false" if answers[2] in prompt else "neither"
+            return Message(role="assistant", content=f'{{"correct": {verdict}}}')
+        turn = sum(message.role == "assistant" for message in request.messages)
+        own_queries = queries.get(request.sample, ["Lantern Bay silent"])
+        if turn < len(own_queries):
+            return call("search", query=own_queries[turn])
+        return call("answer", answer=answers[request.sample])
+
+    four = config.build(values={"loop": {"rollouts": 4}, "retrieval": {"k": 1}})
+    result = await measure([ASKED], ScriptedLLM(model), SHELF, four, BOUNDARY)
+    assert [rollout.right for rollout in result.scored] == [True, True, False, None]
+    assert [rollout.searches for rollout in result.scored] == [2, 3, 1, 1]
+    assert [rollout.evidence_recall for rollout in result.scored] == [1, 0.5, 0.5, 0.5]
+    every = result.figures[0]
+    assert every.accuracy == pytest.approx(2 / 3)
+    assert every.exact == 0.25
+    assert (every.searches, every.evidence_recall, every.recall) == (1.75, 0.625, 0.25)
+    assert result.unjudged == 1
+
+
 async def test_rollouts_that_a_server_refused_count_in_no_figure() -> None:
     def refusing(request: Request) -> Message | Exception:
         late = sum(message.role == "assistant" for message in request.messages) == 2
         return RequestRefused("not this one") if late and request.sample == 1 else search_twice_and_answer(request)
 
-    result = await measure([ASKED], ScriptedLLM(refusing), SHELF, settings(1))
+    result = await measure([ASKED], ScriptedLLM(refusing), SHELF, settings(1), BOUNDARY)
     assert (result.refused, result.figures[0].rollouts, result.figures[0].exact) == (1, 1, 1.0)
     with pytest.raises(RequestRefused, match="none at all"):
-        await measure([ASKED], ScriptedLLM(lambda request: RequestRefused("none at all")), SHELF, settings(1))
+        await measure([ASKED], ScriptedLLM(lambda request: RequestRefused("none at all")), SHELF, settings(1), BOUNDARY)
 
 
 async def test_recall_is_unknown_without_supporting_documents() -> None:
     bare = GoldQuestion(question=ASKED.question, answer="Vessby")
-    (every,) = (await measure([bare], ScriptedLLM(search_twice_and_answer), SHELF, settings(1))).figures
-    assert (every.recall, every.baseline) == (None, None)
+    (every,) = (await measure([bare], ScriptedLLM(search_twice_and_answer), SHELF, settings(1), BOUNDARY)).figures
+    assert (every.evidence_recall, every.recall, every.baseline) == (None, None, None)
 
 
 async def test_valid_calls_are_told_from_turns_that_hold_none() -> None:
@@ -86,18 +117,20 @@ async def test_valid_calls_are_told_from_turns_that_hold_none() -> None:
         messages = [Message(role="assistant", content="Let me think."), call("search", query="Lantern Bay silent")]
         return messages[turn] if turn < 2 else call("answer", answer="Vessby")
 
-    first, second = (await measure([ASKED], ScriptedLLM(chats_first), SHELF, settings(1))).scored
+    first, second = (await measure([ASKED], ScriptedLLM(chats_first), SHELF, settings(1), BOUNDARY)).scored
     assert (first.calls, first.format_errors, first.stop) == (2, 1, Stop.ANSWERED)
     assert (second.calls, second.format_errors) == (first.calls, first.format_errors)
 
 
 async def test_a_solver_that_never_calls_ends_for_it() -> None:
     talks = ScriptedLLM(lambda request: Message(role="assistant", content="Let me think."))
-    scored, _ = (await measure([ASKED], talks, SHELF, settings(1))).scored
+    scored, _ = (await measure([ASKED], talks, SHELF, settings(1), BOUNDARY)).scored
     assert (scored.calls, scored.format_errors, scored.stop) == (0, 3, Stop.FORMAT_ERRORS)
     article = ASKED.model_copy(update={"answer": "A", "answer_aliases": ()})
-    scored, _ = (await measure([article], talks, SHELF, settings(1))).scored
-    assert (scored.exact, scored.f1) == (False, 0.0), "of an article alone nothing is left, as of no answer"
+    scored, _ = (await measure([article], talks, SHELF, settings(1), BOUNDARY)).scored
+    assert (scored.right, scored.exact, scored.f1) == (False, False, 0.0), (
+        "of an article alone nothing is left, as of no answer"
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +201,7 @@ def test_our_own_pairs_are_questions_with_their_documents(tmp_path: Path, form: 
 
 async def test_two_questions_without_an_id_are_two(tmp_path: Path) -> None:
     same = [ASKED, ASKED.model_copy(update={"answer": "Oslo"})]
-    result = await measure(same, ScriptedLLM(search_twice_and_answer), SHELF, settings(1))
+    result = await measure(same, ScriptedLLM(search_twice_and_answer), SHELF, settings(1), BOUNDARY)
     assert (result.figures[0].questions, result.figures[0].rollouts, result.figures[0].solved) == (2, 4, 1.0)
 
 

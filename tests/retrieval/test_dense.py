@@ -16,6 +16,7 @@ from pipeline.retrieval import vectors
 from pipeline.retrieval.encoder import open_encoder
 from pipeline.retrieval.engines import dense
 from pipeline.retrieval.engines.dense import DenseRetriever
+from pipeline.retrieval.passage_texts import contents
 from pipeline.retrieval.question_passages import Overlay
 from tests.encoders import needed, write
 from tests.shelf import InMemory, passage
@@ -199,6 +200,39 @@ def test_vectors_are_made_once_and_resumed_after_a_kill(large_corpus: Corpus, en
         3000,
         24,
     )
+
+
+def test_only_texts_that_changed_are_encoded_again(large_corpus: Corpus, encoder: Path, tmp_path: Path) -> None:
+    """Passages come, go and change; the bytes are those of an index that is made from nothing."""
+    settings = DenseConfig(encoder=str(encoder))
+    real_encoder = open_encoder(settings)
+    encoded_texts: list[str] = []
+
+    class Recording:
+        def encode(self, texts: Any) -> Any:
+            encoded_texts.extend(texts)
+            return real_encoder.encode(texts)
+
+    changed = passage("d0007", "", "w1 w2 w3 w4 w5")
+    added = passage("d9999", "", "w9 w8 w7")
+    passages = (*large_corpus.passages[20:], changed, added, *large_corpus.passages[:5])
+    after = cast(Corpus, InMemory(passages, large_corpus.manifest, "e" * 64))
+    vectors.ensure(large_corpus, real_encoder, settings, tmp_path / "a")
+    refreshed = vectors.ensure(after, Recording(), settings, tmp_path / "a")
+    assert sorted(encoded_texts) == sorted(["a", contents(changed), contents(added)])
+    afresh = vectors.ensure(after, real_encoder, settings, tmp_path / "b")
+    assert (refreshed / vectors.FILE).read_bytes() == (afresh / vectors.FILE).read_bytes()
+
+
+def test_damaged_vectors_are_not_taken_over(large_corpus: Corpus, encoder: Path, tmp_path: Path) -> None:
+    settings = DenseConfig(encoder=str(encoder))
+    real_encoder = open_encoder(settings)
+    former = vectors.ensure(large_corpus, real_encoder, settings, tmp_path / "a")
+    rows = np.load(former / vectors.FILE)
+    np.save(former / vectors.FILE, np.zeros_like(rows))
+    after = cast(Corpus, InMemory(tuple(large_corpus.passages), large_corpus.manifest, "e" * 64))
+    refreshed = vectors.ensure(after, real_encoder, settings, tmp_path / "a")
+    assert np.array_equal(np.load(refreshed / vectors.FILE), rows)
 
 
 def test_the_identity_has_the_encoder_and_its_settings_but_no_folder(encoder: Path, tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_without_a_token_only_a_loopback_name_leads_here(ask: Ask, host: str, st
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", "10.0.0.1", ""])
 def test_beyond_the_loopback_a_token_is_needed(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_TOKEN", raising=False)
-    with pytest.raises(UsageError, match="put a token into the environment variable NO_TOKEN"):
+    with pytest.raises(UsageError, match="set the environment variable NO_TOKEN to a token"):
         ServerConfig(host=host, port=0, token_env="NO_TOKEN").bind()
 
 

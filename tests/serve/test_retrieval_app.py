@@ -55,8 +55,8 @@ def test_without_scores_documents_stand_bare(ask: Ask, index_service: Served) ->
 
 
 def test_one_query_is_a_batch_of_one(ask: Ask, index_service: Served) -> None:
-    one = post(ask, index_service, query="Kessel Bridge", topk=2, return_scores=True).json()
-    assert one == post(ask, index_service, queries=["Kessel Bridge"], topk=2, return_scores=True).json()
+    by_query = post(ask, index_service, query="Kessel Bridge", topk=2, return_scores=True).json()
+    assert by_query == post(ask, index_service, queries=["Kessel Bridge"], topk=2, return_scores=True).json()
 
 
 def test_a_turn_without_searches_is_no_mistake(ask: Ask, index_service: Served) -> None:

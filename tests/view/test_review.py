@@ -85,6 +85,47 @@ def test_a_change_of_mind_and_another_person(client: TestClient, folder: Path) -
     assert first_address(client) != url
 
 
+def test_disputed_pairs_show_both_answers_with_their_quotes(client: TestClient) -> None:
+    url = first_address(client, "Ada&order=disputed")
+    page = client.get(url).text
+    check_inert(Parsed(page))
+    pair = next(pair for pair in PAIRS if pair.key in url)
+    rival = next(graded.rollout.answer for graded in pair.graded if graded.wrong)
+    text = " ".join("".join(Parsed(page).text).split())
+    assert pair.draft
+    assert re.search(rf"This pair ?{pair.draft.answer} .* Others {rival} solver 2 of 8 ", text)
+    assert f"<b>{rival}</b>" in page
+    assert "Others" not in client.get(url.replace("&order=disputed", "")).text
+
+
+def test_marks_of_disputed_pairs_are_kept_but_are_no_random_sample(client: TestClient, folder: Path) -> None:
+    url = first_address(client, "Ada&order=disputed")
+    key = url.split("/")[3].partition("?")[0]
+    answer = post(client, url, right="no", go="next")
+    assert "order=disputed" in answer.headers["location"]
+    assert key not in answer.headers["location"]
+    assert review_marks.read(folder)[key, "Ada"].sampled is False
+    assert "No pair has been marked yet" in client.get(answer.headers["location"]).text
+    sampled = f"{slug(client)}/review/{key}?by=Ada"
+    post(client, sampled, right="no", unique="no")
+    assert "0 of 1 (" in client.get(sampled).text
+    post(client, url, right="yes", unique="yes")
+    assert review_marks.read(folder)[key, "Ada"].sampled is True
+    assert len((folder / review_marks.NAME).read_bytes().splitlines()) == 3
+
+
+def test_pairs_without_another_answer_are_not_disputed(tmp_path: Path) -> None:
+    record = PAIRS[0]
+    rollouts, verdicts = zip(*(pair for pair in record.graded if pair.verdict.right), strict=True)
+    last = record.rounds[-1].model_copy(update={"rollouts": (), "verdicts": ()})
+    agreed = {"rounds": (last,), "confirmation": rollouts, "confirmation_verdicts": verdicts}
+    run_folder, run_config = begin_run(tmp_path, [record.model_copy(update=agreed)])
+    export_table(run_folder, run_config)
+    with browsing(str(run_folder), out=tmp_path) as client:
+        page = client.get(f"{slug(client)}/review?by=Ada&order=disputed").text
+    assert "No pair has another answer" in page
+
+
 def test_another_site_cannot_mark(client: TestClient, folder: Path) -> None:
     for origin in ("", "http://evil.example", "http://127.0.0.1:1", "null"):
         headers = {"origin": origin} if origin else {}

@@ -33,6 +33,8 @@ def for_path(path: Path) -> str:
     """Return the name of the reader for `path`. Raises CorpusError, with the kinds that can be read, if none fits."""
     if not path.is_dir():
         if not (reader := kind_of(path)):
+            if path.suffix.lower() in PACKED and path.is_file():
+                next(chunks(path, ReadLimits()), b"")  # a damaged file raises its own error
             remedy = in_words({path.suffix.lower(): 1}).partition(": ")[2]
             raise CorpusError(f"{path}: no reader for it; {f'{remedy}, or ' if remedy else ''}give {TAKEN}")
         return reader

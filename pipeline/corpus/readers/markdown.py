@@ -56,7 +56,7 @@ def parse_blocks(source: str, *, named_columns: bool = True) -> Parsed:
     """Return the blocks of a page and its links. Without `named_columns` the head of a table is a row like others."""
     from markdown_it import MarkdownIt  # start-up time
 
-    tokens = MarkdownIt("commonmark").enable("table").parse(source)
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(source)
     return Parsed(
         "", list(_blocks(tokens, named_columns=named_columns)), [link for token in tokens for link in _links(token)]
     )

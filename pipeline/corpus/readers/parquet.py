@@ -74,8 +74,8 @@ def _open(path: Path) -> pq.ParquetFile:
         columns_count, groups_count = file.metadata.num_columns, file.metadata.num_row_groups
         if columns_count * groups_count > _MOST_PIECES:
             raise CorpusError(
-                f"{path}: {columns_count:,} columns in {groups_count:,} row groups are more than {_MOST_PIECES:,} "
-                "pieces; write its columns of text to a file of their own, or with larger row groups"
+                f"{path}: {columns_count:,} columns times {groups_count:,} row groups are more than {_MOST_PIECES:,} "
+                "column chunks; write only the text columns to a new file, or write larger row groups"
             )
         groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
         columns = [group.column(index) for group in groups for index in range(group.num_columns)]

@@ -15,7 +15,9 @@ from pipeline.corpus.readers.base import Package, Reader, read_in_parser_process
 from pipeline.errors import CorpusError
 
 EMPTY = "pages of PDF files hold no text, as scans do, and are left out: recognise it first, with ocrmypdf or the like"
-GARBLED = "pages of PDF files are left out, since their fonts do not say which characters they show: print them anew"
+GARBLED = (
+    "pages of PDF files are left out, since their fonts do not name their characters: export the PDF again, or run OCR"
+)
 PACKAGE = Package("liteparse", "pdf")
 _HEAD = 1024
 """The first bytes, in which a PDF file says that it is one."""
@@ -53,7 +55,7 @@ def parse(data: bytes) -> Parsed:
             pages.append([block for block in parsed.blocks if block.text])
             links += parsed.links
     if notes[GARBLED] and not pages:
-        raise CorpusError("its fonts do not say which characters they show; print it anew, or recognise its text")
+        raise CorpusError("its fonts do not name their characters; export the PDF again, or run OCR on it")
     return Parsed("", list(_join_pages(_remove_running_heads(pages))), links, dict(notes))
 
 

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from pipeline.analysis import money
 from pipeline.analysis.estimates import percent, short
+from pipeline.analysis.example_likeness import Comparison
 from pipeline.analysis.figures import Figures
 from pipeline.analysis.published_signatures import PUBLISHED, SOURCE
 from pipeline.config import RunConfig
@@ -77,6 +78,8 @@ class Contents(Data):
     """How much of the corpus may be redistributed, by its manifest."""
     language_detected: bool = False
     examples: tuple[Draft, ...] = ()
+    beside_examples: tuple[Comparison, ...] = ()
+    """How the questions compare with those of `questions.like`; empty without any."""
     selected: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By agent, how many rollouts each filter of `sft` left."""
     twin_drops: dict[str, int] = Field(default_factory=dict)

@@ -1,8 +1,10 @@
 """The contract of a strategy, and the one way from an evidence graph to a draft."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from pipeline import registry
 from pipeline.agents.graph_proposals import GraphArguments, build_graph
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
@@ -26,16 +28,19 @@ class Proposal(Data):
     """The result of the graph and wording reviews while the draft was composed; None if they have not run."""
 
 
-class Strategy(Protocol):
-    """The functions of a strategy's module."""
+@dataclass(frozen=True)
+class Strategy:
+    """A way to make drafts. The module of each strategy defines one."""
 
-    async def propose(self, seed: Seed, context: RunContext) -> Proposal:
-        """Draft a question from the seed passage, by searching."""
-        ...
+    propose: Callable[[Seed, RunContext], Coroutine[Any, Any, Proposal]]
+    """Drafts a question from the seed passage, by searching."""
+    revise: Callable[[Seed, RunContext, Sequence[Round]], Coroutine[Any, Any, Proposal]]
+    """Drafts a better question from the results of all rounds, above all the feedback of the last one."""
 
-    async def revise(self, seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-        """Draft a better question from the results of all rounds, above all `rounds[-1].feedback`."""
-        ...
+
+def load_strategy(name: str) -> Strategy:
+    """Return the strategy of this name. Raise UsageError, which lists the known names, if there is none."""
+    return registry.instance("strategies", name, Strategy)
 
 
 def to_draft(proposed: GraphArguments, question: str, passages: Mapping[str, Passage], **fields: Any) -> Draft | None:

@@ -9,19 +9,22 @@ from typing import Any
 
 import orjson
 
+from pipeline import prompts
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.tools import GRAPH_TOOLS, show_passage
+from pipeline.config.loop import LIKE
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.example_questions import choose_examples
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies.base import Proposal, build_draft
+from pipeline.loop.strategies.base import Proposal, Strategy, build_draft
 from pipeline.loop.strategies.sage import describe_operations
 from pipeline.operations import settle
 from pipeline.text import dates, numbers, sentences
@@ -53,24 +56,26 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         passage=show_passage(seed.passage, numbered=True),
         outline=await _outline(seed, context),
         links=_fit(describe_links(links), _ROOM),
-        operations=_choose_operations(seed, target, context),
+        operations=choose_operations(seed, target, context),
         target_steps=target,
         least_steps=least,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
         calls_per_turn=composer.limits.calls_per_turn,
     )
+    if examples := choose_examples(seed, context):
+        messages = prompts.add_quoted(messages, LIKE, examples)
     own = {seed.passage.shown_id: seed.passage}
     shown_links = {passage.shown_id: passage for link in links for passage in link.passages}
     return await _compose(composer, messages, AgentState(shown_links | own, given=frozenset(own)), seed, context)
 
 
-def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
+def choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Chains read best and are guessed least, so half of the seeds get one.
+    Chains read best and are guessed least, so half of the seeds get one. Examples decide instead if there are any.
     """
-    is_chain = int(sha256(f"chain:{seed.place}")[:8], 16) % 2 == 0
+    is_chain = not context.config.questions.like and int(sha256(f"chain:{seed.place}")[:8], 16) % 2 == 0
     if target <= ALWAYS_CHAIN or is_chain:
         return []
     return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.place}\n{description}"))
@@ -141,7 +146,7 @@ async def _compose(
     if graph is None:
         return Proposal(trajectory=trajectory, draft=None, checked=probes)
     graph, outcome = settle(graph)
-    written = await write_question(graph, outcome, context)
+    written = await write_question(graph, outcome, context, choose_examples(seed, context))
     return Proposal(
         trajectory=trajectory,
         draft=build_draft(graph, written.question) if written.question else None,
@@ -240,3 +245,6 @@ def describe_rollouts(last: Round, target: int) -> str:
 def _cited_steps(graph: Graph, passage_ids: Sequence[str]) -> str:
     ids = [f"'{step.id}'" for step in graph.found if step.citation.passage_id in passage_ids]
     return f"the passages of {', '.join(ids)}" if ids else "no cited passage"
+
+
+STRATEGY = Strategy(propose, revise)

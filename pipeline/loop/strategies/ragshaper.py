@@ -5,7 +5,6 @@ revises them.
 """
 
 import re
-from collections.abc import Sequence
 from functools import partial
 
 from pipeline.agents.answers import list_items
@@ -18,10 +17,10 @@ from pipeline.context import RunContext
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.strategies.base import Proposal, Strategy, to_draft
 from pipeline.text import sentences
 from pipeline.text.names import contains
-from pipeline.types import Draft, Probe, Round, Seed, Tree, Usage
+from pipeline.types import Draft, Probe, Seed, Tree, Usage
 
 MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
 """The limits of a question, as in the paper and its authors' code; a longer answer would be a list, not an entity."""
@@ -50,10 +49,6 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
             break
     trajectory = proposal.trajectory.model_copy(update={"usage": usage})
     return proposal.model_copy(update={"trajectory": trajectory, "checked": checked})
-
-
-async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    return await sage.revise(seed, context, rounds)
 
 
 async def _compose(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> Proposal:
@@ -113,3 +108,6 @@ _ASKS_NO_FACT = re.compile(
     re.IGNORECASE,
 )
 """Matches "why", and "how" before a verb. Before other words "how" asks for a measure, as in "how often"."""
+
+
+STRATEGY = Strategy(propose, sage.revise)

@@ -19,7 +19,7 @@ from pipeline.llm.base import Tool
 from pipeline.loop import history
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.solve_rates import aim, least_steps
-from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.strategies.base import Proposal, Strategy, to_draft
 from pipeline.operations import operation
 from pipeline.text import normalise
 from pipeline.types import Draft, GradedRollout, Message, Round, Seed
@@ -175,3 +175,6 @@ def _choose_rollouts(last: Round, which: str) -> list[GradedRollout]:
     correct = sorted((graded for graded in rollouts if graded.verdict.correct), key=lambda graded: graded.verdict.steps)
     answered = [graded for graded in rollouts if graded.rollout.answer]
     return (correct or answered or rollouts)[:1]
+
+
+STRATEGY = Strategy(propose, revise)

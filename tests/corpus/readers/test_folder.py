@@ -95,8 +95,8 @@ def test_files_that_are_not_read_are_counted_and_named_with_what_would_convert_t
     assert in_words({}) == ""
 
 
-def test_hidden_files_are_ignored(path: Path) -> None:
-    for name in (".git/config", ".obsidian/notes.md", "deep/.hidden.txt", ".DS_Store"):
+def test_hidden_files_and_those_of_an_open_office_document_are_ignored(path: Path) -> None:
+    for name in (".git/config", ".obsidian/notes.md", "deep/.hidden.txt", ".DS_Store", "~$Plan.docx"):
         (path / name).parent.mkdir(exist_ok=True)
         (path / name).write_text("It is hidden here.")
     counts = corpus.load(corpus.resolve(str(path))).counts

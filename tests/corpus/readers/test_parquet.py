@@ -278,5 +278,5 @@ def test_many_columns_of_dates_are_read_in_linear_time(tmp_path: Path) -> None:
 
 def test_more_pieces_than_can_be_looked_at_are_one_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "_MOST_PIECES", 11)
-    with pytest.raises(CorpusError, match="2 columns in 6 row groups are more than 11 pieces; write its columns of"):
+    with pytest.raises(CorpusError, match="2 columns times 6 row groups are more than 11 column chunks; write only"):
         next(parquet.read(path, ReadLimits()))

@@ -79,7 +79,7 @@ def test_pages_without_text_are_counted_and_named(tmp_path: Path) -> None:
 
 def test_garbled_pages_are_refused(tmp_path: Path) -> None:
     row = read(write_garbled(tmp_path / "mill.pdf", [MILL]))
-    assert row.error.startswith("its fonts do not say which characters they show")
+    assert row.error.startswith("its fonts do not name their characters")
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 100, b"%PDF-1.4\n" + b"x" * 500, b"PK\3\4 no PDF"])

@@ -143,6 +143,10 @@ QUESTION: dict[str, Any] = {"_id": "q1", "text": "When was the mill of Arden bui
         ("de-corpus/test.jsonl", ["de-queries/test.jsonl", "de-qrels/test.jsonl"]),
         ("corpus-00000-of-00001.jsonl", ["queries-00000-of-00001.jsonl"]),
         ("collection.jsonl", ["queries.dev.jsonl"]),
+        ("corpus.jsonl", ["claims_train.jsonl", "claims_dev.jsonl"]),
+        ("corpus.jsonl", ["train.jsonl", "dev.jsonl"]),
+        ("collection.jsonl", ["qas.search.jsonl"]),
+        ("documents/biology.jsonl", ["examples/biology.jsonl"]),
     ],
 )
 def test_only_the_corpus_of_a_benchmark_is_read_and_the_report_says_so(
@@ -159,6 +163,12 @@ def test_only_the_corpus_of_a_benchmark_is_read_and_the_report_says_so(
     beside = f"(part of a benchmark beside {corpus_name.partition('/')[0]})"
     assert loaded.counts.skipped == {f"{name} {beside}": 1 for name in top}
     assert f"1 qrels/ {beside}" in in_words(loaded.counts.skipped)
+
+
+def test_splits_of_a_corpus_are_all_documents(path: Path) -> None:
+    for number, name in enumerate(("corpus_train.jsonl", "corpus_test.jsonl", "more.jsonl")):
+        (path / name).write_bytes(make_lines([{**ROW, "_id": f"d{number}", "text": f"Mill {number}. {ROW['text']}"}]))
+    assert corpus.load(corpus.resolve(str(path))).counts.kept == 3
 
 
 def test_notes_about_queries_and_a_corpus_are_all_read(path: Path) -> None:
@@ -215,6 +225,13 @@ def test_a_window_of_two_gigabytes_is_read(path: Path) -> None:
     stream = zstandard.ZstdCompressor(compression_params=window).compressobj()
     (path / "RC_2011-01.zst").write_bytes(stream.compress(make_lines(FIRST)) + stream.flush())
     assert corpus.load(corpus.resolve(str(path / "RC_2011-01.zst"))).counts.kept == len(FIRST)
+
+
+def test_a_damaged_dump_is_called_damaged_and_not_unknown(path: Path) -> None:
+    data = zstandard.compress(make_lines(FIRST))
+    (path / "RS_2011-01.zst").write_bytes(data[: len(data) // 2])
+    with pytest.raises(CorpusError, match="RS_2011-01.zst: cannot be read .* is it complete"):
+        corpus.resolve(str(path / "RS_2011-01.zst"))
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ from datasets import Features
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.analysis.example_likeness import compare_with_examples
 from pipeline.config import RunConfig, build
 from pipeline.exports.card.card import Contents, bar, card, code, features, fence, front_matter, metadata
 from pipeline.exports.views import base
 from pipeline.types import Usage
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
-from tests.tables import figures, page
+from tests.tables import figures, page, table
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}
 
@@ -229,3 +230,17 @@ def test_computed_and_cached_tokens_are_separate_and_estimates_are_marked(cached
     report = page([pair], RunConfig())
     assert f'<td>generator</td><td class="n">2</td><td class="n">{mark}30</td><td class="n">{mark}60</td>' in report
     assert ("≈: a server reports no cached tokens." in report) is bool(mark)
+
+
+def test_the_card_compares_the_questions_with_the_examples():
+    pairs = [accepted(n) for n in range(2)]
+    examples = ("Vess is a town. How many ships are there?", "Who was it that built which pier?", "Name a town.")
+    rows = compare_with_examples(table(pairs), examples)
+    assert (rows[0].examples, rows[0].pairs) == ("3", "2")
+    assert (rows[1].name, rows[1].examples) == ("words, median", "7")
+    asked = {row.value: row.examples for row in rows if row.name == "asks" and row.examples != "0%"}
+    assert asked == {"how many": "33%", "who": "33%", "name": "33%"}
+    text = make_card(*pairs, beside_examples=rows)
+    assert "| asks `how many` | 33% | 0% |" in text
+    assert f"| answer type `{pairs[0].draft.answer_type}` | – | 100% |" in text
+    assert "Beside the questions" not in make_card(*pairs)

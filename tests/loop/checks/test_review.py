@@ -132,7 +132,7 @@ async def test_a_wording_that_one_search_over_any_retriever_answers_is_too_easy(
     result = await examine(make_draft("When was that home town settled, of the Bay's director?"), 3, dense)
     skipped, answered_at_once = result.findings
     assert skipped.detail.startswith(
-        "a search over dense for the sub-question of 'year' alone returns its passage first"
+        "a search over dense for the sub-question without the id returns the passage first: 'year'"
     )
     assert answered_at_once.detail.startswith("one search with it over dense returns")
 

@@ -11,7 +11,8 @@ from pipeline.context import RunContext
 from pipeline.links.related import Related
 from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
-from pipeline.loop.strategies.compose import describe_links
+from pipeline.loop.example_questions import choose_examples
+from pipeline.loop.strategies.compose import choose_operations, describe_links
 from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
 from tests.loop.cast import LINEAGE, call, get_role
 from tests.scripted import ScriptedLLM
@@ -353,3 +354,59 @@ def test_conversation_without_a_proposal_ends_when_it_has_cost_too_much() -> Non
     assert len(requests) == 3
     record, _ = run(Cast(), "generator.give_up_tokens=80000", llm=Paid)
     assert record.status is Status.ACCEPTED
+
+
+LIKE = [
+    "How many painters died young?",
+    "Which weaver was the elder?",
+    "Who directed the silent drama?",
+    "Which bay is a port?",
+]
+
+
+def ask(*sets: str) -> tuple[list[dict[str, Any]], dict[str, set[str]]]:
+    """Return the writer's inputs, and the system prompts by role."""
+    _, requests = run(cast := Cast(), *sets)
+    systems: dict[str, set[str]] = {}
+    for request in requests:
+        systems.setdefault(get_role(request), set()).add(request.messages[0].content)
+    return cast.written, systems
+
+
+def test_the_examples_nearest_to_the_seed_reach_generator_and_writer_whatever_their_order() -> None:
+    _, plain = ask()
+    texts = [orjson.dumps(questions).decode() for questions in (LIKE, LIKE[::-1])]
+    (written, systems), (written_again, systems_again) = (ask(f"questions.like={text}") for text in texts)
+    shown = written[0]["like"]
+    assert (len(shown), set(shown[:2])) == (3, {"Who directed the silent drama?", "Which bay is a port?"})
+    assert (written, systems) == (written_again, systems_again)
+    (system,) = systems.pop("propose")
+    assert system.startswith(plain["propose"].pop())
+    assert system.endswith(orjson.dumps(shown).decode())
+    assert systems == {role: texts for role, texts in plain.items() if role != "propose"}
+
+
+def test_seeds_far_from_all_examples_are_shown_different_ones() -> None:
+    settings = config.build(values={"strategy": "compose", "questions": {"like": [f"Why {n}?" for n in range(20)]}})
+    context = RunContext(config=settings, llm=ScriptedLLM([]), retriever=SHELF, lineage=LINEAGE)
+    seeds = [Seed(key="ab" * 32, passage=BAY, draw=draw, side="train", target_steps=3) for draw in range(9)]
+    assert len({tuple(choose_examples(seed, context)) for seed in seeds}) == 9
+
+
+def test_examples_decide_about_the_shape_instead_of_a_coin() -> None:
+    settings = [
+        config.build(values={"strategy": "compose", "questions": {"like": like}}) for like in ((), ("Who is it?",))
+    ]
+    contexts = [RunContext(config=chosen, llm=ScriptedLLM([]), retriever=SHELF, lineage=LINEAGE) for chosen in settings]
+    seeds = [Seed(key="ab" * 32, passage=BAY, draw=draw, side="train", target_steps=3) for draw in range(9)]
+    offered = [{bool(choose_operations(seed, 3, context)) for seed in seeds} for context in contexts]
+    assert offered == [{True, False}, {True}]
+
+
+def test_only_the_writer_is_told_who_asks() -> None:
+    _, plain = ask()
+    _, systems = ask("questions.persona=a nurse on a night shift")
+    (system,) = systems.pop("wordings")
+    assert system.startswith(plain.pop("wordings").pop())
+    assert system.endswith('"a nurse on a night shift"')
+    assert systems == plain

@@ -110,7 +110,7 @@ def test_the_refiner_gets_the_passages_of_the_path() -> None:
         feedback=Feedback(label=Label.TOO_EASY, cause="superficial", message=""),  # type: ignore[arg-type]
     )  # fmt: skip
     context = make_context(cast)
-    asyncio.run(ragshaper.revise(make_seed(), context, [past]))
+    asyncio.run(ragshaper.STRATEGY.revise(make_seed(), context, [past]))
     inputs = prompts.unfence(context.llm.requests[0].messages[1].content)  # type: ignore[attr-defined]
     assert inputs is not None
     assert [passage["title"] for passage in inputs["seen"]] == ["Lantern Bay", "Ada Holm", "Vessby"]
