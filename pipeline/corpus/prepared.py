@@ -121,8 +121,8 @@ class Corpus:
 
     @property
     def language_detected(self) -> bool:
-        """Return whether the language was detected and is not English, for which nothing changes."""
-        return self.language not in {self.manifest.language, "en"}
+        """Return whether nobody stated the language, and the texts show it."""
+        return self.language != self.manifest.language
 
     def document(self, document_id: str) -> Document | None:
         row = self._row(document_id)

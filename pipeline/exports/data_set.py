@@ -106,6 +106,13 @@ class DatasetManifest(Data):
             splits[shard.split] = splits.get(shard.split, 0) + shard.rows
         return counts
 
+    def digests(self) -> dict[str, str]:
+        """Return a digest of the rows of each view."""
+        sums: dict[str, list[str]] = {}
+        for shard in self.shards:
+            sums.setdefault(shard.view, []).append(shard.sha256)
+        return {view: sha256(" ".join(shard_sums))[:12] for view, shard_sums in sums.items()}
+
     def token_shares(self) -> dict[str, tuple[float, ...]]:
         """Return for each view with a column `tokens` the share of its rows within each of TOKEN_LIMITS."""
         shares: dict[str, tuple[float, ...]] = {}
@@ -230,6 +237,7 @@ def export(
         rows, exports = manifest.rows(), manifest.views
         contents = Contents(
             rows=rows,
+            digests=manifest.digests(),
             included={reason: [name for name in rows if reason in exports[name].include] for reason in base.INCLUDES},
             plain=[name for name in rows if exports[name].plain],
             missing=manifest.missing,

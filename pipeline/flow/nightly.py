@@ -104,13 +104,14 @@ def add_spent_budget(config: RunConfig, folder: Path) -> RunConfig:
 
 
 def format_progress(result: RunResult, previous: RunResult | None, config: RunConfig) -> str:
+    """Return how far the run is; `previous` is where the night found this version, or None if the night began it."""
     carried, (wanted_pairs, seeds) = config.runtime.carried, bounds(config.runtime)
     new = result.accepted - (previous.accepted if previous else carried)
     if wanted_pairs is None:
         line = f"{result.planned:,} of {seeds:,} seeds gave {result.accepted:,} pairs, {new:,} of them new"
     else:
         line = f"{result.accepted:,} of {wanted_pairs:,} pairs, {new:,} of them new"
-    line += f"; {carried:,} carried over, since the corpus changed" if carried else ""
+    line += f"; {carried:,} carried over, since the corpus changed" if carried and not previous else ""
     return f"{line}; the most seeds were tried: raise runtime.max_seeds" if result.exhausted else line
 
 

@@ -253,7 +253,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
         corpus_fingerprint=corpus.fingerprint,
         licence=corpus.manifest.licence,
         attribution=corpus.manifest.attribution,
-        language=corpus.language if corpus.language_detected else corpus.manifest.language,
+        language=corpus.language,
         as_of=corpus.manifest.as_of,
         retriever=f"{engine} ({analyser})" if analyser != ENGLISH else engine,
         trainable=all(settings.may_train for settings in config.models.in_use()),

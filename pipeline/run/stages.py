@@ -45,7 +45,8 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
         logger.warning(
             "%s: %s of %s documents read; left out: %s", name, f"{read_count:,}", f"{document_count:,}", left_out
         )
-    if corpus.language_detected:
+    # English is what prompts and index take for granted.
+    if corpus.language_detected and corpus.language != "en":
         logger.warning("%s: language %s (detected): say another with --language", name, corpus.language)
     if config.models.of("generator").capabilities.english_only and not is_english(corpus.passages):
         logger.warning("%s: the demo model reads English only, and most of these texts are not: choose a --model", name)

@@ -66,7 +66,8 @@ class StepCounts(Data):
             honest = f"honest work takes {self.least_steps} ({self.honest_counted} of {self.honest_tries} tries count)"
         if self.adversarial_steps is not None:
             ways = f"{self.adversarial_right} of {self.adversarial_tries} seekers found a way"
-            shortest = f"The shortest way takes {self.adversarial_steps} searches ({ways})"
+            searches = "1 search" if self.adversarial_steps == 1 else f"{self.adversarial_steps} searches"
+            shortest = f"The shortest way takes {searches} ({ways})"
         elif self.adversarial_more_than is not None:
             least = f"more than {self.adversarial_more_than} searches"
             shortest = f"None of {self.adversarial_tries} seekers found a way: {least}"

@@ -103,6 +103,17 @@ def test_qa_is_the_default_view(tmp_path):
     assert "messages" not in loaded["train"].features
 
 
+def test_a_trainer_s_cache_keeps_the_versions_of_a_data_set_apart(tmp_path):
+    questions = []
+    for version, pairs in enumerate((batch(8), batch(12)[4:])):
+        folder = tmp_path / str(version) / "dataset"
+        manifest = export(pairs, folder, select("qa"))
+        loaded = datasets.load_dataset(str(folder), "qa", cache_dir=str(tmp_path / "cache"))
+        questions.append({split: rows["question"][:] for split, rows in loaded.items()})
+        assert sum(map(len, questions[-1].values())) == sum(manifest.rows()["qa"].values())
+    assert questions[0] != questions[1]
+
+
 def test_a_journal_gives_the_same_bytes_whatever_finished_first(tmp_path):
     originals = batch(24)
     exports = []

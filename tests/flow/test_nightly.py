@@ -204,20 +204,21 @@ def test_the_budget_of_a_night_counts_from_what_earlier_nights_used(monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("runtime", "line"),
+    ("runtime", "before", "line"),
     [
-        ({"seeds": 600}, "8 of 600 seeds gave 3 pairs, 1 of them new"),
-        ({"pairs": 30}, "3 of 30 pairs, 1 of them new"),
-        ({"pairs": 30, "carried": 2}, "3 of 30 pairs, 1 of them new; 2 carried over, since the corpus changed"),
+        ({"seeds": 600}, 2, "8 of 600 seeds gave 3 pairs, 1 of them new"),
+        ({"pairs": 30}, 2, "3 of 30 pairs, 1 of them new"),
+        ({"pairs": 30, "carried": 2}, None, "3 of 30 pairs, 1 of them new; 2 carried over, since the corpus changed"),
+        ({"pairs": 30, "carried": 1}, 2, "3 of 30 pairs, 1 of them new"),
     ],
 )
-def test_the_state_of_a_night_says_how_far_it_came(runtime: dict[str, int], line: str) -> None:
+def test_the_state_of_a_night_says_how_far_it_came(runtime: dict[str, int], before: int | None, line: str) -> None:
     def build_result(accepted: int) -> RunResult:
         return RunResult(
             folder=Path("wiki/a"), planned=8, accepted=accepted, rejected=5, failed=0, reasons={}, surplus=0,
             dropped={}, complete=False, exhausted=False, missing={}, damaged=0,
         )  # fmt: skip
 
-    previous = None if "carried" in runtime else build_result(2)
+    previous = None if before is None else build_result(before)
     settings = config.build(values={"runtime": runtime})
     assert nightly.format_progress(build_result(3), previous, settings) == line

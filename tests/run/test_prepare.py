@@ -58,13 +58,13 @@ def test_records_and_card_state_the_detected_language_and_its_analyser(
     assert (sentence in card) == detected
 
 
-def test_records_of_english_texts_are_unchanged(tmp_path: Path) -> None:
+def test_records_of_english_texts_say_so_without_a_setting(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The mill of the town was built by the monks, and that is what it is for. " * 9)
     config = build(sets=[f"corpus.name={tmp_path}/notes.txt", f"runtime.out={tmp_path}", "retrieval.retriever=bm25"])
     corpus = prepare.corpus(config)
     assert corpus.language == "en"
     lineage = prepare.context(config, corpus).lineage
-    assert (lineage.language, corpus.language_detected, lineage.retriever) == ("unknown", False, "bm25")
+    assert (lineage.language, corpus.language_detected, lineage.retriever) == ("en", True, "bm25")
 
 
 @pytest.mark.slow

@@ -27,6 +27,8 @@ def test_a_seekers_shortcut_is_the_difficulty():
     assert counts.difficulty == 2
     summary = "The shortest way takes 2 searches (1 of 5 seekers found a way); honest work takes 3"
     assert counts.described.startswith(summary)
+    one = StepCounts(adversarial_tries=2, adversarial_right=2, adversarial_steps=1)
+    assert one.described.startswith("The shortest way takes 1 search (2 of 2")
 
 
 def test_if_no_seeker_is_right_the_number_exceeds_the_steps_of_the_first_to_give_up():

@@ -57,6 +57,8 @@ class Contents(Data):
 
     rows: dict[str, dict[str, int]]
     """Number of rows by view and split."""
+    digests: dict[str, str] = Field(default_factory=dict)
+    """Digest of the rows by view."""
     included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """By reason of `--include`, the views that hold the added rows."""
     rewards: RewardQuestions = RewardQuestions()
@@ -133,7 +135,7 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
         "size_categories": [
             _size_category(max((sum(splits.values()) for splits in contents.rows.values()), default=0))
         ],
-        "configs": [_config(view, splits) for view, splits in contents.rows.items()],
+        "configs": [_config(view, splits, contents.digests.get(view, "")) for view, splits in contents.rows.items()],
     }
     schemas = [
         {"config_name": view, "features": columns}
@@ -180,9 +182,12 @@ def bar(part: int, total: int) -> str:
     return "█" * full + "░" * (_BAR - full)
 
 
-def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
+def _config(view: str, splits: Mapping[str, int], digest: str) -> dict[str, Any]:
     files = [{"split": split, "path": f"{view}/{split}-*.parquet"} for split in splits]
-    return {"config_name": view, "data_files": files} | ({"default": True} if view == "qa" else {})
+    # For a local folder, `datasets` hashes the front matter but no file. Without the digest, it would take its copy of
+    # another data set's rows.
+    named = {"config_name": view, "description": f"rows {digest}", "data_files": files}
+    return named | ({"default": True} if view == "qa" else {})
 
 
 def features(schema: pa.Schema) -> list[dict[str, Any]] | None:

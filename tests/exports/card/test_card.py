@@ -30,9 +30,10 @@ def read_front_matter(text):
 
 
 def test_front_matter_names_configs_with_their_files():
-    first, second = read_front_matter(make_card(accepted()))["configs"]
+    first, second = read_front_matter(make_card(accepted(), digests={"qa": "1f"}))["configs"]
     assert first == {
         "config_name": "qa",
+        "description": "rows 1f",
         "default": True,
         "data_files": [
             {"split": "train", "path": "qa/train-*.parquet"},
