@@ -30,7 +30,7 @@ from pipeline.run import publish as publishing
 from pipeline.run.attempts import total_spending
 from pipeline.run.locate import run_folder
 from pipeline.run.plan import bounds
-from pipeline.run.versions import find_newest, format_tag
+from pipeline.run.versions import find_newest, format_tag, split_name
 from pipeline.store.lock import hold_lock
 
 DELAYS = [30.0, 300.0, 900.0]
@@ -62,7 +62,7 @@ def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
 def _run_night(config: RunConfig, repo: str, *, public: bool) -> State[Any]:
     newest = find_newest(config.folder())
     previous, feed = publishing.last_result(newest), RunFeed(LogCallbacks())
-    budget_note = ""
+    budget_note, replaced_note = "", describe_replaced(config)
     try:
         with feed.displayed_by(follow):
             engine = None if config.runtime.engine == "local" else feed.engine
@@ -77,7 +77,9 @@ def _run_night(config: RunConfig, repo: str, *, public: bool) -> State[Any]:
     assert feed.run  # noqa: S101 - the run has started, since it did not raise
     folder, config = feed.run.folder, feed.run.config
     show_funnel(folder, config)
-    line = format_progress(feed.run.result(), previous if folder == newest else None, config) + budget_note
+    line = (
+        format_progress(feed.run.result(), previous if folder == newest else None, config) + budget_note + replaced_note
+    )
     try:
         return Completed(message=f"{line}; {publish(str(folder), repo, public)}")
     except DigsiteError as error:
@@ -113,6 +115,20 @@ def format_progress(result: RunResult, previous: RunResult | None, config: RunCo
         line = f"{result.accepted:,} of {wanted_pairs:,} pairs, {new:,} of them new"
     line += f"; {carried:,} carried over, since the corpus changed" if carried and not previous else ""
     return f"{line}; the most seeds were tried: raise runtime.max_seeds" if result.exhausted else line
+
+
+def describe_replaced(config: RunConfig) -> str:
+    """Say which run the name of a growing data set meant before, if this night begins another; else an empty text."""
+    name, folder = config.runtime.name, config.folder()
+    former = folder.with_name(name).resolve()
+    if not former.is_dir() or split_name(former)[0] == split_name(folder)[0]:
+        return ""
+    result = publishing.last_result(former)
+    pairs = f"its {result.accepted:,} pairs" if result else "its pairs"
+    return (
+        f"; '{name}' now means a new run, since the settings or Digsite itself changed: {former.name} and {pairs} stay "
+        f"in {former}"
+    )
 
 
 def may_succeed_later(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> bool:

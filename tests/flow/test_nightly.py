@@ -222,3 +222,21 @@ def test_the_state_of_a_night_says_how_far_it_came(runtime: dict[str, int], befo
     previous = None if before is None else build_result(before)
     settings = config.build(values={"runtime": runtime})
     assert nightly.format_progress(build_result(3), previous, settings) == line
+
+
+def test_a_night_that_begins_a_new_run_says_where_the_former_one_stays(tmp_path: Path) -> None:
+    settings = config.build(values={"runtime": {"out": tmp_path, "name": "weekly"}})
+    folder = settings.folder()
+    former, next_version = folder.with_name("0123456789ab"), folder.with_name(f"{folder.name}-v2")
+    for path in (former, next_version):
+        path.mkdir(parents=True)
+    counts = '{"planned": 9, "accepted": 7, "rejected": 2, "failed": 0, "reasons": {}, "surplus": 0, "dropped": {}, '
+    (former / "result.json").write_text(
+        counts + '"complete": true, "exhausted": false, "missing": {}, "damaged": 0}', encoding="utf-8"
+    )
+    assert nightly.describe_replaced(settings) == "", "the first night"
+    (folder.parent / "weekly").symlink_to(former.name)
+    assert "0123456789ab and its 7 pairs stay in" in nightly.describe_replaced(settings)
+    (folder.parent / "weekly").unlink()
+    (folder.parent / "weekly").symlink_to(next_version.name)
+    assert nightly.describe_replaced(settings) == "", "a version of the same run"
