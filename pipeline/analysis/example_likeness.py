@@ -37,9 +37,11 @@ def find_question_word(question: str) -> str:
 
 def compare_with_examples(seeds: pl.LazyFrame, examples: Sequence[str]) -> tuple[Comparison, ...]:
     """Return the rows of the card's table; none without examples or accepted pairs."""
+    if not examples:
+        return ()
     pairs = seeds.filter(ACCEPTED).select("question", "answer_type").collect()
     questions = pairs["question"].to_list()
-    if not examples or not questions:
+    if not questions:
         return ()
     kinds_of_examples, kinds = (Counter(map(find_question_word, texts)) for texts in (examples, questions))
     shares = {

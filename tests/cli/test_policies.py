@@ -104,4 +104,4 @@ def test_pairs_that_a_policy_has_outgrown_are_replaced(digsite: Digsite, folder:
     export = ("export", "tiny", "--for", "other", "--set", "gates.solve_rate=[0.0,0.9]", "--allow-removal")
     assert digsite(*export, *out).code == 0
     output = digsite("resume", "tiny", "--no-flow", *out)
-    assert (output.code, output.err.count("new pairs would not be measured for 'other'")) == (2, 1)
+    assert (output.code, output.err.count("this run has no policy 'other'")) == (2, 1)

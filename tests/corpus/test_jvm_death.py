@@ -47,9 +47,9 @@ trouble, passed, search = sys.argv.pop(1), [], LuceneRetriever._top
 
 def top(self, queries, k):
     passed.append(k)
-    if trouble == "halts" and len(passed) == 60:
+    if trouble == "halts" and len(passed) == 40:
         jvm.java("java.lang.Runtime").getRuntime().halt(9)
-    if trouble == "fails" and len(passed) in (20, 21, 60):
+    if trouble == "fails" and len(passed) in (20, 21, 40):
         jvm.java("java.nio.ByteBuffer").allocate(2_000_000_000)
     return search(self, queries, k)
 

@@ -33,7 +33,7 @@ def test_an_engine_gives_the_bytes_of_one_process_and_leaves_nothing_running(tmp
     distributed = digsite(MAIN, *arguments, "--engine", engine, "--workers", "2", "--out", tmp_path / engine)
     assert distributed.returncode == 0, distributed.stderr
     assert find_leftovers(tmp_path) == []
-    progress = re.compile(rf"[a-zA-Z ]+: \d+/24 seeds|{SHOWN}")
+    progress = re.compile(rf"[a-zA-Z ]+: \d+/24 seeds|after 20 seeds: aim 1 gave |{SHOWN}")
     assert all(map(progress.match, distributed.stderr.splitlines())), "the engine is not quiet"
     single_process = digsite("pipeline.cli", *arguments, "--out", tmp_path / "whole")
     assert single_process.returncode == 0, single_process.stderr

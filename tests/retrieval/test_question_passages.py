@@ -73,7 +73,7 @@ async def test_a_distractor_ranks_as_in_a_rebuilt_index_for_500_queries(
             expected_rank = find_rank(mine, [hit.passage for hit in await alone.search(query, DEPTH)])
         same_count += rank == expected_rank
         hit_count += rank is not None
-    assert hit_count > 200, "else the ranks say nothing"
+    assert hit_count > 100, "else the ranks say nothing"
     assert same_count >= 495, f"{same_count} of 500 rank as in a rebuilt index"
     print(f"{kind}: {same_count} of 500 rank as in a rebuilt index")
 
