@@ -34,7 +34,7 @@ from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
 _SHORT = 3
-"""Words of so many letters are not named as the reason for a search's result."""
+"""Words of at most this many letters are not named as the reason for the result of a search."""
 _OF_COMPUTED = frozenset({"incomparable", "misnamed", "unrelated"})
 """Faults that only computed steps can have. The others concern what a passage states."""
 _TAKE_ANOTHER = "this passage was at fault before: take another one"
@@ -212,9 +212,9 @@ async def check_searches(
 
 
 def _describe_shared_words(graph: Graph, step_id: str, passages: Mapping[str, Passage]) -> str:
-    step = graph.by_id[step_id]
-    passage = passages.get(step.citation.passage_id) if isinstance(step, FoundStep) else None
-    if not passage or not isinstance(step, FoundStep):
+    step = next(step for step in graph.found if step.id == step_id)
+    passage = passages.get(step.citation.passage_id)
+    if not passage:
         return f"'{step_id}'"
     vocabulary = set(words(f"{passage.title} {passage.text}"))
     shared = [word for word in dict.fromkeys(words(_remove_answers(step))) if word in vocabulary and len(word) > _SHORT]
