@@ -265,7 +265,7 @@ def _look_at_links(links: LinksOf, state: AgentState, call: ToolCall) -> str:
 def _observe(
     box: Toolbox, state: AgentState, call_id: str, passages: list[Passage], note: str = "", *, query: str = ""
 ) -> str:
-    """Return the observation. The results of a `query` leave out texts that a generator's conversation shows already."""
+    """Return the observation. The hits of a `query` leave out the texts that a generator has seen before."""
     if box.author is None:
         return "\n\n".join(filter(None, (render(passages), note)))
     new = [passage for passage in passages if not query or passage.shown_id not in state.visible]
