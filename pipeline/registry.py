@@ -50,6 +50,11 @@ def instance(kind: str, name: str, contract: type[T]) -> T:
     return values[0]
 
 
+def describe(kind: str, name: str) -> str:
+    """Return the first line of the docstring of the module of this name."""
+    return (load(kind, name).__doc__ or "").split("\n")[0]
+
+
 def load(kind: str, name: str) -> Any:
     """Return the module of this name. Raise UsageError, which lists the known names, if there is none."""
     if name not in names(kind):

@@ -4,8 +4,8 @@ The twin has the split of its pair. If the pair passes the gates, the twin is ch
 depend on its own wording and rollouts: it would otherwise count as a duplicate, and "not found" as a frequent answer.
 """
 
-from pipeline import registry
 from pipeline.config import RunConfig
+from pipeline.gates import load_gate
 from pipeline.gates.personal import mask_record
 from pipeline.types import Record
 from pipeline.types.twin_record import as_record
@@ -26,5 +26,7 @@ def with_twin(record: Record, config: RunConfig) -> tuple[list[Record], str]:
 
 def gate_of_twin(twin: Record, config: RunConfig) -> str:
     """Return the first gate that drops the twin, or an empty text. The twin must not be masked yet."""
-    gates = (name for name in GATES if name not in config.gates.off)
-    return next((name for name in gates if registry.load("gates", name).check(twin.draft, twin, config.gates)), "")
+    draft, gates = twin.draft, [name for name in GATES if name not in config.gates.off]
+    if draft is None:
+        return ""
+    return next((name for name in gates if load_gate(name).check(draft, twin, config.gates)), "")

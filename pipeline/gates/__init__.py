@@ -12,8 +12,7 @@ from typing import NamedTuple
 from pipeline import registry
 from pipeline.config.exports import GateConfig
 from pipeline.errors import unknown
-from pipeline.gates import quota
-from pipeline.gates.base import Check, GateResult
+from pipeline.gates.base import Gate, GateResult
 from pipeline.store.mark_counts import MarkCounts
 from pipeline.types import Reason, ReasonCode, Record, Status
 
@@ -42,11 +41,9 @@ class Gates:
         if strange := set(settings.off) - set(gates):
             raise unknown("gate", min(strange), gates)
         self.settings = settings
-        self._checks = {name: check for name, (_, check) in gates.items() if name not in settings.off}
-        if "contaminated" in self._checks:
-            registry.load("gates", "contaminated").load_lists(settings.against)
-        if "quota" in self._checks:
-            quota.check_traits(settings)
+        self._gates = {name: gate for name, gate in gates.items() if name not in settings.off}
+        for gate in self._gates.values():
+            gate.prepare(settings)
         self._passed = 0
         self._counts = MarkCounts()
 
@@ -55,7 +52,7 @@ class Gates:
         draft = record.draft
         if draft is None:
             return ()
-        checks = ((name, check(draft, record, self.settings)) for name, check in self._checks.items())
+        checks = ((name, gate.check(draft, record, self.settings)) for name, gate in self._gates.items())
         findings = ((name, [finding] if isinstance(finding, str) else finding) for name, finding in checks)
         return tuple((name, result) for name, results in findings for result in results if result)
 
@@ -81,15 +78,17 @@ class Gates:
         return gates
 
 
-def load_gates() -> dict[str, tuple[str, Check]]:
-    modules = {name: registry.load("gates", name) for name in registry.names("gates")}
-    gates: dict[str, tuple[str, Check]] = {name: (module.__doc__, module.check) for name, module in modules.items()}
-    gates |= {check.__name__: (check.__doc__ or "", check) for check in quota.OWN_GATES}
-    return dict(sorted(gates.items()))
+def load_gates() -> dict[str, Gate]:
+    """Return all gates by name, sorted."""
+    return {name: load_gate(name) for name in registry.names("gates")}
+
+
+def load_gate(name: str) -> Gate:
+    return registry.instance("gates", name, Gate)
 
 
 def describe_gates(settings: GateConfig = GateConfig()) -> dict[str, str]:  # noqa: B008 - frozen
-    return {name: text.split("\n")[0] for name, (text, _) in load_gates().items() if name not in settings.off}
+    return {name: registry.describe("gates", name) for name in load_gates() if name not in settings.off}
 
 
 def mark_dropped(record: Record, drop: Drop) -> Record:

@@ -5,7 +5,8 @@ the pairs that have passed so far, this one included, so that every prefix of a 
 only adds pairs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipeline.config.exports import GateConfig
@@ -15,6 +16,8 @@ from pipeline.types import Draft, Record
 
 YES_NO = frozenset(map(normalise, (*YES, *NO)))
 """Answers that say nothing about a question by themselves."""
+ALWAYS = 2
+"""This many pairs may have one answer, or use one document, whatever their share is: small runs keep their pairs."""
 
 
 class GateResult(NamedTuple):
@@ -30,6 +33,20 @@ class GateResult(NamedTuple):
 
 
 Check = Callable[[Draft, Record, GateConfig], str | list[GateResult]]
-"""The function `check` of a module of this package. The first line of the module's docstring says on card and report
-what the gate drops. The function is pure; `draft` is the record's last draft. It returns in a few words why the record
-may not pass, or the properties that only some pairs may share; an empty text or list lets the record pass."""
+"""A pure function of a record and its last draft. It returns in a few words why the record may not pass, or the
+properties that only some pairs may share; an empty text or list lets the record pass."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a module of this package defines. The first line of its docstring says what the gate drops."""
+
+    check: Check
+    prepare: Callable[[GateConfig], object] = lambda settings: None
+    """Raise UsageError if the gate cannot work with the settings."""
+
+
+def limit(marks: Iterable[str], full: str, most: int, share: float = 0.0) -> list[GateResult]:
+    """Return the result of a gate that limits how many pairs share each of the marks."""
+    unique_marks = tuple(dict.fromkeys(marks))
+    return [GateResult(marks=unique_marks, full=full, most=most, share=share)] if unique_marks else []

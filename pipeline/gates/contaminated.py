@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pipeline.config.exports import GateConfig
 from pipeline.errors import UsageError
+from pipeline.gates.base import Gate
 from pipeline.gates.benchmarks import question_list, question_rows
 from pipeline.gates.benchmarks.fingerprints import Fingerprint, Index, fingerprint, parse_line
 from pipeline.store.shipped_folders import folder
@@ -56,3 +57,6 @@ def read(path: Path) -> list[Fingerprint]:
         return [parse_line(line) for line in lines if not line.startswith("#")]
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
+
+
+GATE = Gate(check, prepare=lambda settings: load_lists(settings.against))

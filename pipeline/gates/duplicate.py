@@ -15,7 +15,7 @@ name. The list of frame words is English: in other languages the frame counts to
 from rensa import RMinHash
 
 from pipeline.config.exports import GateConfig
-from pipeline.gates.base import GateResult
+from pipeline.gates.base import Gate, GateResult
 from pipeline.text import normalise, terms, words
 from pipeline.text.scripts import has_case
 from pipeline.types import Draft, Record, sha256
@@ -67,3 +67,6 @@ def bands(question: str) -> list[str]:
     minhash.update([word[n : n + 3] for word in content for n in range(len(word) - 2)] or [question])
     digest = minhash.digest()
     return [sha256(str(digest[n * ROWS : (n + 1) * ROWS]))[:16] for n in range(BANDS)]
+
+
+GATE = Gate(check)

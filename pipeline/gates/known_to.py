@@ -5,6 +5,7 @@ Correct guesses are subtracted if an answer can be guessed, such as yes or no (`
 
 from pipeline.agents.answers import guess_chance
 from pipeline.config.exports import GateConfig
+from pipeline.gates.base import Gate
 from pipeline.types import KNOWN_TRIES, Draft, Record, beyond_chance
 
 
@@ -16,3 +17,6 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     if beyond_chance(right, assessment.known_tries, guess_chance(draft)) <= settings.known_to:
         return ""
     return f"{settings.policy} knew it in {right} of {assessment.known_tries} tries"
+
+
+GATE = Gate(check)

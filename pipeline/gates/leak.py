@@ -8,7 +8,7 @@ import re
 
 from pipeline.agents.answers import may_be_named
 from pipeline.config.exports import GateConfig
-from pipeline.gates.base import YES_NO
+from pipeline.gates.base import YES_NO, Gate
 from pipeline.loop.given_answer import find_named_answers
 from pipeline.text.names import normalise
 from pipeline.types import AnswerType, Draft, Record
@@ -46,3 +46,6 @@ def _is_among(words: str, name: str) -> bool:
     spans = [match.span() for match in re.finditer(rf"\b{name}\b", choices)]
     first, last = choices.find(_AND), choices.rfind(_AND)
     return bool(spans) and (last >= spans[0][1] or 0 <= first <= spans[-1][0] - len(_AND))
+
+
+GATE = Gate(check)

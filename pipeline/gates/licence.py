@@ -8,6 +8,7 @@ be read counts as forbidding. An unknown licence passes, because a user's own te
 import re
 
 from pipeline.config.exports import GateConfig
+from pipeline.gates.base import Gate
 from pipeline.types import Draft, Record
 
 _TERM = re.compile(r"[A-Za-z0-9.+-]+")
@@ -46,3 +47,6 @@ def _problem(choice: str) -> str:
     if len(alike) > 1 or (restricted and alike - {"CC-BY-NC-SA"}):
         return f"the licences {' and '.join(terms)} contradict each other"
     return ""
+
+
+GATE = Gate(check)

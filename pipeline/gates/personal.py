@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from pipeline.config.exports import GateConfig
+from pipeline.gates.base import Gate
 from pipeline.text import SINGLE
 from pipeline.types import Draft, Record
 
@@ -106,3 +107,6 @@ def _find_cards(text: str) -> Iterator[str]:
         doubled = [sum(divmod(2 * d, 10)) if n % 2 else d for n, d in enumerate(reversed(digits))]
         if sum(doubled) % 10 == 0 and len(set(digits)) > 1:
             yield "a card number"
+
+
+GATE = Gate(check)

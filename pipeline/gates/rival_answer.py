@@ -5,6 +5,7 @@ It checks the passages that the agents saw: a search for the answer retrieves it
 
 from pipeline.agents.tools import all_shown
 from pipeline.config.exports import GateConfig
+from pipeline.gates.base import Gate
 from pipeline.loop.rival_answer import find_other_answer
 from pipeline.types import Draft, Record, shown_id
 
@@ -16,3 +17,6 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     shown = all_shown([last.agent, *(rollout.trajectory for rollout in rollouts)])
     rival = find_other_answer(draft, {shown_id(hop.passage_id) for hop in draft.hops}, shown.values())
     return f"'{rival[0].title}' gives another answer to its last step" if rival else ""
+
+
+GATE = Gate(check)

@@ -1,6 +1,7 @@
 """Questions whose solve rate, for the named policy or else the solver, lies outside `gates.solve_rate`."""
 
 from pipeline.config.exports import GateConfig
+from pipeline.gates.base import Gate
 from pipeline.types import Draft, Record
 
 
@@ -12,3 +13,6 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     if rate is None or low <= rate <= high:
         return ""
     return f"its solve rate of {rate:.2f} is not within {low:g} and {high:g}"
+
+
+GATE = Gate(check)

@@ -7,6 +7,7 @@ English word for the present, and no date.
 import re
 
 from pipeline.config.exports import GateConfig
+from pipeline.gates.base import Gate
 from pipeline.text import dates
 from pipeline.types import Draft, Record
 
@@ -22,3 +23,6 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
         return ""
     is_undated = _PRESENT.search(draft.question) and not dates(draft.question)
     return "its answer changes with time, and it names no date" if is_undated else ""
+
+
+GATE = Gate(check)

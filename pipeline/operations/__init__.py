@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import cast
 
 from pipeline import registry
 from pipeline.operations.base import Computation, Operand, Operation, OperationError
@@ -19,7 +18,7 @@ _LIKELY = 0.5
 
 def operation(name: str) -> Operation:
     """Return the operation of that name. Raises UsageError for an unknown one."""
-    return cast(Operation, registry.load("operations", name).OPERATION)
+    return registry.instance("operations", name, Operation)
 
 
 def operations() -> dict[str, Operation]:

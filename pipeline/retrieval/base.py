@@ -1,8 +1,12 @@
 """The interface that every retriever implements: it takes a query and returns passages of the corpus."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from pipeline.config.retrieval import RetrievalConfig
+from pipeline.corpus import Corpus
 from pipeline.types import Hit, Passage
 
 TEXTS_REMEMBERED = 2
@@ -50,3 +54,11 @@ class Retriever(Protocol):
         The index's statistics and analyser, or its encoder, decide.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A kind of retriever: what a file in `engines` defines."""
+
+    build: Callable[[Corpus, Path, RetrievalConfig], Retriever]
+    """Open the retriever over a corpus. The path is the folder of all runs; an index belongs into its `indexes`."""

@@ -1,16 +1,15 @@
 """Look up a kind of retriever and open it over a corpus.
 
-A kind is a file in `engines` that has a function `build_retriever(corpus, out, settings)`.
+A kind is a file in `engines` that defines an `Engine`.
 """
 
 from pathlib import Path
-from typing import cast
 
 from pipeline import registry
 from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError, unknown
-from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.base import Engine, Retriever
 
 
 def kinds() -> list[str]:
@@ -45,7 +44,7 @@ def open_retriever(settings: RetrievalConfig | str, corpus: Corpus, out: Path) -
         from pipeline.retrieval.http import HttpRetriever
 
         return HttpRetriever(corpus, settings.retriever)
-    return cast(Retriever, registry.load("retrievers", settings.retriever).build_retriever(corpus, out, settings))
+    return registry.instance("retrievers", settings.retriever, Engine).build(corpus, out, settings)
 
 
 def open_others(settings: RetrievalConfig, corpus: Corpus, out: Path) -> dict[str, Retriever]:

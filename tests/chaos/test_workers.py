@@ -208,13 +208,14 @@ def test_a_killed_scheduler_ends_the_run_which_resumes(
         _, stderr = process.communicate(timeout=300)
         assert process.returncode == 1, stderr
         assert "the engine dask failed" in stderr.splitlines()[-1]
-        assert not (Remains(out).run / "answers").exists()
         assert "Traceback" not in stderr
     assert wait_for_workers_to_end(out)
     earlier_answers = endpoint.answered()
     with run_cluster(out) as (_, address):
         finished(start_command(out, endpoint, "--address", address))
     check_same_outputs(out, single_process)
+    # The first workers may have stored answers after their command had ended. The second command has taken them.
+    assert not (Remains(out).run / "answers").exists()
     # Two machines may each pay for a request that several seeds share.
     repaid = len(set(earlier_answers) & set(endpoint.answered()[len(earlier_answers) :]))
     figures({"kills": 1, "seeds": SEEDS}, {"lost": 0, "doubled": 0, "calls paid twice": repaid})

@@ -14,7 +14,7 @@ RECORDS = [*batch(16), hostile(), *(hostile(6100 + n, text) for n, text in enume
 
 @pytest.fixture(params=CHECKS)
 def check(request):
-    return CHECKS[request.param][1]
+    return CHECKS[request.param].check
 
 
 def test_the_folder_holds_the_promised_gates():

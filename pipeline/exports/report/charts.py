@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.analysis.estimates import Count, count_values
 from pipeline.analysis.figures import ACCEPTED
-from pipeline.gates.quota import opening
+from pipeline.gates.overused_opening import opening
 from pipeline.text import normalise
 
 

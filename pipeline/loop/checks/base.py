@@ -85,9 +85,9 @@ def load_meanings() -> dict[str, Meaning]:
 
 @cache
 def _load(names: tuple[str, ...]) -> tuple[dict[str, DraftCheck], dict[str, Meaning]]:
-    files = {name: registry.load("checks", name) for name in names}
-    files = dict(sorted(files.items(), key=lambda entry: entry[1].CHECK.place))
+    checks = {name: registry.instance("checks", name, DraftCheck) for name in names}
+    checks = dict(sorted(checks.items(), key=lambda entry: entry[1].place))
     meanings = dict(_REVIEWS)
-    for name, file in files.items():
-        meanings |= {name: Meaning(file.__doc__.split("\n")[0], file.CHECK.describe), **file.CHECK.further}
-    return {name: file.CHECK for name, file in files.items()}, meanings
+    for name, check in checks.items():
+        meanings |= {name: Meaning(registry.describe("checks", name), check.describe), **check.further}
+    return checks, meanings

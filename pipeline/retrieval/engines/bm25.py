@@ -24,7 +24,7 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.language import common_words
 from pipeline.retrieval import analysers
 from pipeline.retrieval.analysers import ENGLISH
-from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
+from pipeline.retrieval.base import TEXTS_REMEMBERED, Engine, Retriever
 from pipeline.retrieval.passage_texts import Passages, contents, query_text
 from pipeline.text import fold, terms
 from pipeline.text.scripts import space_out
@@ -139,3 +139,6 @@ def _stemmer(analyser: str) -> Any:
 _STEMMER = Stemmer.Stemmer("porter")
 _STEMMED = frozenset(Stemmer.algorithms()) - {"hindi", "nepali", "tamil"}
 """Languages with a stemmer. The excluded ones have words that `_WORD` does not match."""
+
+
+ENGINE = Engine(build_retriever)

@@ -19,7 +19,7 @@ from pipeline.config.retrieval import DenseConfig, RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.retrieval import vectors
-from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.base import Engine, Retriever
 from pipeline.retrieval.encoder import Matrix, open_encoder
 from pipeline.retrieval.passage_texts import Passages, query_text
 from pipeline.store.files import atomic_write
@@ -147,3 +147,6 @@ def _ensure_graph(home: Path, rows: Matrix) -> Any:
     index: Any = faiss.read_index(str(path))
     index.hnsw.efSearch = _BREADTH
     return index
+
+
+ENGINE = Engine(build_retriever)

@@ -12,7 +12,7 @@ from pathlib import Path
 from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
-from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.base import Engine, Retriever
 from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.passage_texts import Passages
 from pipeline.retrieval.question_passages import Overlay, sort_hits
@@ -75,3 +75,6 @@ def _reciprocal_rank(score: float, hits: Sequence[Hit]) -> float:
     """Return what a score among the hits of one part adds to a passage's sum."""
     rank = 1 + sum(hit.score > score * (1 + _SAME) for hit in hits)
     return 1 / (K0 + rank) if score > 0 and rank <= DEPTH else 0.0
+
+
+ENGINE = Engine(build_retriever)

@@ -21,7 +21,7 @@ from pipeline.corpus import Corpus, jvm
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import analysers, index
-from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
+from pipeline.retrieval.base import TEXTS_REMEMBERED, Engine, Retriever
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.passage_texts import Passages, contents, query_text, readable
 from pipeline.types import Hit, Passage
@@ -265,3 +265,6 @@ def _to_java_list(texts: Sequence[str]) -> Any:
     for text in texts:
         java_list.add(text)
     return java_list
+
+
+ENGINE = Engine(build_retriever)
