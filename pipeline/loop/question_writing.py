@@ -65,7 +65,11 @@ class WrittenQuestion(NamedTuple):
 
 
 async def write_question(
-    graph: Graph, outcome: Computation | None, context: RunContext, like: Sequence[str] = ()
+    graph: Graph,
+    outcome: Computation | None,
+    context: RunContext,
+    like: Sequence[str] = (),
+    refused: Sequence[dict[str, str]] = (),
 ) -> WrittenQuestion:
     """Word a graph.
 
@@ -74,11 +78,12 @@ async def write_question(
         outcome: what the last step computes; None if a passage states the answer.
         context: the run, with the fewest searches and the lowest grade of a wording.
         like: questions whose style to follow.
+        refused: wordings that were tried before, each with its `fault`.
 
     Raises:
         FormatError: the writer or the reader gave no readable output.
     """
-    earlier, probes, best = list[dict[str, str]](), list[Probe](), ""
+    earlier, probes, best = list(refused), list[Probe](), ""
     hidden = HiddenAnswers(graph)
     for attempt in range(ATTEMPTS):
         wordings, probe = await _ask_writer(graph, outcome, hidden, like, earlier, context, attempt)

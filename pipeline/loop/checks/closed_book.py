@@ -11,6 +11,8 @@ from pipeline.loop.checks.alternatives import VOTES, is_known_answer, is_same_an
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
 
+CONTESTED = "contested"
+
 
 async def check_closed_book(draft: Draft, context: RunContext) -> CheckResult:
     """Ask the models for the answer without any passage.
@@ -80,7 +82,7 @@ async def check_contested(draft: Draft, recall: Probe, context: RunContext) -> C
         other_answer=remembered,
     )
     decision, model, usage = await readers.weigh(prompt, context)
-    probe = Probe(check="contested", model=model, answers=(remembered,), right=int(decision.fits), usage=usage)
+    probe = Probe(check=CONTESTED, model=model, answers=(remembered,), right=int(decision.fits), usage=usage)
     if not decision.fits:
         return CheckResult(probes=(probe,))
     detail = f"from memory '{remembered}' is answered, which a general source may bear out"
@@ -88,7 +90,7 @@ async def check_contested(draft: Draft, recall: Probe, context: RunContext) -> C
     if reason := " ".join(decision.reason.split()):
         detail += f"; a reader says: {reason.rstrip('.')}"
     hops = (len(draft.hops) - 1,)
-    finding = Finding(check="contested", cause=Cause.AMBIGUOUS, hops=hops, detail=f"{detail}. {_CONTESTED_ADVICE}")
+    finding = Finding(check=CONTESTED, cause=Cause.AMBIGUOUS, hops=hops, detail=f"{detail}. {_CONTESTED_ADVICE}")
     return CheckResult(probes=(probe,), findings=(finding,))
 
 
@@ -105,7 +107,7 @@ def _find_remembered_answer(draft: Draft, recall: Probe) -> str:
 
 _CONTESTED_ADVICE = "Name the kind of source or the year in the question, once, or ask for another fact."
 FURTHER = {
-    "contested": Meaning(
+    CONTESTED: Meaning(
         "From memory another answer is given, which a general source may support, of the same thing or of another that "
         "fits; no source or date is named.",
         lambda probe: f"from memory '{probe.answers[0]}' is answered, which nothing bears out",

@@ -20,15 +20,16 @@ from pipeline.errors import FormatError
 from pipeline.links.related import Related
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.closed_book import CONTESTED
 from pipeline.loop.example_questions import choose_examples
 from pipeline.loop.graph_review import review_graph
-from pipeline.loop.question_writing import write_question
+from pipeline.loop.question_writing import WrittenQuestion, write_question
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, Strategy, build_draft
 from pipeline.loop.strategies.sage import describe_operations
 from pipeline.operations import settle
 from pipeline.text import dates, numbers, sentences
-from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory, sha256
+from pipeline.types import Cause, Draft, Label, Message, Passage, Probe, Round, Seed, Stop, Trajectory, Usage, sha256
 from pipeline.types.graph import Graph
 
 SEARCHES, SEARCHES_PER_STEP = 24, 5
@@ -86,7 +87,10 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     last = rounds[-1]
     if last.draft is None or last.feedback is None:
         raise ValueError("a round without a draft ends the episode")
-    if last.feedback.label is Label.UNSOUND:  # a new seed costs less than mending a bad wording or unclear evidence
+    if last.feedback.label is Label.UNSOUND:
+        if _needs_source(rounds):
+            return await _reword(last.draft, last, seed, context)
+        # A new seed costs less than mending a bad wording or unclear evidence.
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.ANSWERED), draft=None)
     target = aim(seed, context.config, rounds)
     composer = _build_generator(seed, context, target, _least_found(target, context))
@@ -94,6 +98,33 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     passages = {passage.shown_id: passage for passage in await _seen_passages(seed, context, rounds)}
     messages = _close_last_turn(last.agent.messages)
     return await _compose(composer, (*messages, message), AgentState(passages=passages), seed, context)
+
+
+def _needs_source(rounds: Sequence[Round]) -> bool:
+    """Return whether only the last draft was refused because its question names no source."""
+    refusals = [{finding.check for finding in past.findings} == {CONTESTED} for past in rounds]
+    return refusals[-1] and not any(refusals[:-1])
+
+
+async def _reword(draft: Draft, last: Round, seed: Seed, context: RunContext) -> Proposal:
+    """Have the writer mend the wording alone: the evidence is sound, and the generator's conversation is not needed."""
+    graph, outcome = settle(draft.graph)
+    refused = [{"wording": draft.question, "fault": finding.detail} for finding in last.findings]
+    written = await write_question(graph, outcome, context, choose_examples(seed, context), refused)
+    # A later revision goes on with the conversation, whose calls and tokens count in the round before.
+    trajectory = last.agent.model_copy(update={"calls": (), "format_errors": 0, "usage": Usage()})
+    return _build_proposal(trajectory, graph, written)
+
+
+def _build_proposal(
+    trajectory: Trajectory, graph: Graph, written: WrittenQuestion, checked: tuple[Probe, ...] = ()
+) -> Proposal:
+    return Proposal(
+        trajectory=trajectory,
+        draft=build_draft(graph, written.question) if written.question else None,
+        checked=checked,
+        review=CheckResult(findings=written.findings, probes=written.probes),
+    )
 
 
 def _least_found(target: int, context: RunContext) -> int:
@@ -147,12 +178,7 @@ async def _compose(
         return Proposal(trajectory=trajectory, draft=None, checked=probes)
     graph, outcome = settle(graph)
     written = await write_question(graph, outcome, context, choose_examples(seed, context))
-    return Proposal(
-        trajectory=trajectory,
-        draft=build_draft(graph, written.question) if written.question else None,
-        checked=probes,
-        review=CheckResult(findings=written.findings, probes=written.probes),
-    )
+    return _build_proposal(trajectory, graph, written, probes)
 
 
 async def _outline(seed: Seed, context: RunContext) -> list[str]:
