@@ -35,7 +35,7 @@ def write_german_articles(path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "expected"), [((), ("unknown",) * 3), (DESCRIBED, DESCRIBED[1:6:2])], ids=["unsaid", "said"]
+    ("options", "expected"), [((), ("en", "unknown", "unknown")), (DESCRIBED, DESCRIBED[1:6:2])], ids=["unsaid", "said"]
 )
 def test_the_description_of_a_corpus_is_on_its_card_and_in_its_rows(
     options: tuple[str, ...], expected: tuple[str, str, str], digsite: Digsite, tmp_path: Path
@@ -49,9 +49,9 @@ def test_the_description_of_a_corpus_is_on_its_card_and_in_its_rows(
     dataset = Path(generated["dataset"])
     text = (dataset / "README.md").read_text()
     front = yaml.safe_load(text.split("\n---\n")[0].removeprefix("---\n"))
-    assert front.get("language") == ([language] if options else None)
+    assert front["language"] == [language]
     assert front["license"] == ("cc-by-4.0" if options else "other")
-    assert f"The language of the corpus is `{language}`." in text
+    assert f"The language of the corpus is `{language}`{'' if options else ' (detected)'}." in text
     assert f"\n{attribution}\n" in text
     rows = [row for file in sorted((dataset / "qa").glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
     assert rows
