@@ -214,3 +214,27 @@ def test_a_chain_that_can_be_entered_in_the_middle_must_stay_long_enough(
     if is_refused:
         assert "returns the passage first: 's2' by stood, vess, yard." in findings[0].detail
         assert "only 2 must be searched for (at least 4 are asked for)" in findings[0].detail
+
+
+@pytest.mark.parametrize(("pages", "is_refused"), [(120, True), (60, False)])
+def test_a_chain_may_not_end_where_a_search_by_kind_finds_it(pages: int, is_refused: bool) -> None:
+    """The end is at rank 2, which is among the best fiftieth of 120 hits and not of 60."""
+    bay = passage("bay", "Lantern Bay", "Lantern Bay was directed by Ada Holm.")
+    holm = passage("holm", "Ada Holm", "Ada Holm led the lifeboat guild of a harbour.")
+    guild = passage("guild", "Lifeboat guild", "The lifeboat guild led a lifeboat and a guild.")
+    towns = [passage(f"town{n}", f"Town {n}", "A guild met here.") for n in range(pages)]
+    steps = [
+        FoundStep(id="a", sub_question="Who directed Lantern Bay?", answer="Ada Holm", citation=make_citation(bay)),
+        FoundStep(
+            id="b",
+            sub_question="Which lifeboat guild was led by {a}?",
+            answer="a harbour",
+            needs=("a",),
+            citation=make_citation(holm),
+        ),
+    ]
+    settings = ["steps=2-4", "difficulty.adversarial=true"]
+    findings = review(*steps, shelf=Shelf(bay, holm, guild, *towns), sets=settings).findings
+    assert [finding.cause for finding in findings] == [Cause.QUERY_COLLAPSE] * is_refused
+    if is_refused:
+        assert "returns its passage at rank 2: 'b' by lifeboat, guild." in findings[0].detail

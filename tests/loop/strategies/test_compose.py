@@ -410,3 +410,46 @@ def test_only_the_writer_is_told_who_asks() -> None:
     assert system.startswith(plain.pop("wordings").pop())
     assert system.endswith('"a nurse on a night shift"')
     assert systems == plain
+
+
+class MemoryCast(Cast):
+    """A cast whose solver answers from memory, and whose reader says whether a source may support that answer."""
+
+    def __init__(self, *contested: bool, wordings: list[list[str]]) -> None:
+        chain = [make_step("bay", "Ada Holm", BAY), make_step("year", "1871", HOLM, "bay")]
+        super().__init__(chain, wordings=wordings)
+        self.contested = list(contested)
+
+    def __call__(self, request: Request) -> Message:
+        role = get_role(request)
+        if role == "weigh":
+            return self._say(reason="An almanac says 1880.", fits=self.contested.pop(0))
+        if role == "read":
+            return self._say(answer="1880")
+        if request.tools and role == "answer" and sum(m.role == "assistant" for m in request.messages) >= len(QUERIES):
+            return call("answer", answer="1871")
+        return super().__call__(request)
+
+
+UNSOURCED = "Lantern Bay had a director. In what year was that director born?"
+SOURCED = "By the film archive's figures, in what year was the director of Lantern Bay born?"
+FROM_MEMORY = ("checks.enabled=['closed_book']", "steps=2-4")
+
+
+def test_the_writer_names_the_source_of_an_answer_that_another_source_contests() -> None:
+    cast = MemoryCast(True, False, wordings=[[UNSOURCED], [SOURCED]])
+    record, requests = run(cast, *FROM_MEMORY, target=2)
+    assert record.status is Status.ACCEPTED
+    assert record.draft is not None
+    assert record.draft.question == SOURCED
+    refused = cast.written[1]["earlier"]
+    assert [earlier["wording"] for earlier in refused] == [UNSOURCED]
+    assert "An almanac says 1880. Name the kind of source or the year in the question" in refused[0]["fault"]
+    generator = [request for request in requests if request.tools and request.tools[-1].name == "propose"]
+    assert len(generator) == len(QUERIES) + 1
+    assert record.rounds[1].agent.usage == Usage()
+
+
+def test_an_answer_that_stays_contested_ends_the_seed() -> None:
+    record, _ = run(MemoryCast(True, True, wordings=[[UNSOURCED], [SOURCED]]), *FROM_MEMORY, target=2)
+    assert (record.status, record.reason) == (Status.REJECTED, Cause.AMBIGUOUS.value)
