@@ -197,6 +197,7 @@ async def check_searches(
     `passages`, a problem names the words that they share with the sub-questions.
     """
     problems, least = [], context.config.steps[0] if context.config.accepts_by_range else 2
+    guesses = context.config.models.of("seeker").capabilities.understands
     for name, retriever in context.searched.items():
         over = f" over {name}" if name else ""
         skippable = await _find_skippable(graph, retriever)
@@ -212,7 +213,7 @@ async def check_searches(
         k = context.config.retrieval.k
         if graph.is_computed:
             problems += await _check_joint_search(graph, retriever, over, k)
-        elif least > 1 and len(graph.found) > 1 and not problems:
+        elif least > 1 and len(graph.found) > 1 and guesses and not problems:
             problems += await _check_last_search(graph, retriever, over, passages)
     return problems
 
