@@ -166,7 +166,7 @@ def _run_consumer(consumer: str, script: str, tools: Path, value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def wikigenerate_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+def wiki_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     out = generate_run(tmp_path_factory.mktemp("hundred"), "wiki", "--pairs", "25", "--steps", "2-3")
     with serving("serve", "wiki/latest", "--out", out) as (_, url):
         yield out, url.removesuffix("/retrieve")
