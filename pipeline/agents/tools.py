@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
+from math import fsum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -177,7 +178,8 @@ def pick_sentence(passage: Passage, query: str) -> str:
     vocabularies = [set(words(text)) for text in texts]
     counts = Counter(word for vocabulary in vocabularies for word in vocabulary)
     query_words = set(words(query))
-    scores = [sum(1 / counts[word] for word in vocabulary & query_words) for vocabulary in vocabularies]
+    # `fsum` is exact, so that the order of a set decides nothing.
+    scores = [fsum(1 / counts[word] for word in vocabulary & query_words) for vocabulary in vocabularies]
     best = scores.index(max(scores))
     return f"[{best + 1}] {textwrap.shorten(texts[best], _SHORT, placeholder=' ...')}"
 

@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pipeline.config.retrieval import RetrievalConfig
-from pipeline.corpus import Corpus
 from pipeline.types import Hit, Passage
+
+if TYPE_CHECKING:
+    from pipeline.config.retrieval import RetrievalConfig
+    from pipeline.corpus import Corpus
 
 TEXTS_REMEMBERED = 2
 """Number of groups of texts whose tokens an engine caches, since the next query often scores the same texts."""
@@ -60,5 +62,5 @@ class Retriever(Protocol):
 class Engine:
     """A kind of retriever: what a file in `engines` defines."""
 
-    build: Callable[[Corpus, Path, RetrievalConfig], Retriever]
+    build: Callable[["Corpus", Path, "RetrievalConfig"], Retriever]
     """Open the retriever over a corpus. The path is the folder of all runs; an index belongs into its `indexes`."""
