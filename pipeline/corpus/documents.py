@@ -72,6 +72,10 @@ def document_of(row: Row, fields: Fields) -> Document | str:
     return document
 
 
+def has_text(values: Mapping[str, Any], fields: Fields) -> bool:
+    return field(values, _text_field(values, fields), ...) is not ...
+
+
 def few(names: Iterable[str]) -> str:
     return ", ".join(list(names)[:8])
 

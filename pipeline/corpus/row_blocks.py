@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import partial
 
 import pyarrow as pa
 
 from pipeline.corpus import parts, readers
 from pipeline.corpus.cutting_process import CUTS, Cutter
-from pipeline.corpus.documents import document_of, own_id
+from pipeline.corpus.documents import document_of, has_text, own_id
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.nested_fields import field
 from pipeline.corpus.progress_log import LoggedProgress
@@ -79,8 +80,9 @@ class Block:
 def blocks(manifest: Manifest, cutter: Cutter) -> Iterator[Block]:
     """Yield all rows in blocks. If the reader raises an error, the rows before it are yielded first."""
     block, progress = Block(manifest, cutter), LoggedProgress(f"{manifest.name}: documents read")
+    is_document = partial(has_text, fields=manifest.fields)
     try:
-        for number, row in enumerate(readers.rows(manifest.reader, manifest.path, manifest.limits)):
+        for number, row in enumerate(readers.rows(manifest.reader, manifest.path, manifest.limits, is_document)):
             # A file of thousands of pages takes as long as a million rows.
             progress.at(number)
             block.add(row)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline import registry
 from pipeline.corpus.readers import folder, wikiextractor
-from pipeline.corpus.readers.base import PACKED, ReadLimits, Row, chunks, load_reader, of_shards
+from pipeline.corpus.readers.base import PACKED, IsDocument, ReadLimits, Row, chunks, load_reader, of_shards
 from pipeline.corpus.unreadable_files import NOTES, count_unread, in_words
 from pipeline.corpus.walking import printable, walk
 from pipeline.errors import CorpusError
@@ -107,14 +107,20 @@ def count_skipped(name: str, path: Path) -> dict[str, int]:
     return count_unread(path, folder.is_read if name == "folder" else lambda file: kind_of(file) == name)
 
 
-def rows(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
+def rows(name: str, path: Path, limits: ReadLimits, is_document: IsDocument | None = None) -> Iterator[Row]:
     """Yield all rows of `path`, file by file if it is a folder of shards.
 
     Links to shards are followed, since the Hub's cache consists of them.
+
+    Args:
+        name: the reader.
+        path: the source.
+        limits: the limits of the corpus.
+        is_document: finds rows inside an object, if the reader does.
     """
     reader = load_reader(name)
     if not (reader.suffixes and path.is_dir()):
-        return reader.read(path, limits)
+        return reader.rows(path, limits, is_document)
     files = (file for file in walk(path) if kind_of(file) == name)
-    shards = ((printable(file.relative_to(path).as_posix()), reader.read(file, limits)) for file in files)
+    shards = ((printable(file.relative_to(path).as_posix()), reader.rows(file, limits, is_document)) for file in files)
     return of_shards(path, shards, limits)
