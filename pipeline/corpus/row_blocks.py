@@ -29,6 +29,7 @@ class Block:
 
     def __init__(self, manifest: Manifest, cutter: Cutter) -> None:
         self._manifest, self._cutter = manifest, cutter
+        self._has_entities = manifest.reader not in readers.DECODED
         fields = manifest.fields
         self._paths = [name for name in (fields.id, *fields.title, *fields.date, *fields.source) if "." in name]
         self.rows: list[RowRead] = []
@@ -43,7 +44,7 @@ class Block:
     def add(self, row: Row) -> None:
         self.names.update(dict.fromkeys(row.values))
         self.names.update((path, None) for path in self._paths if field(row.values, path, ...) is not ...)
-        document = document_of(row, self._manifest.fields)
+        document = document_of(row, self._manifest.fields, has_entities=self._has_entities)
         if isinstance(document, str):
             self.rows.append(RowRead(row.place, "bad", document))
         elif not document.text:

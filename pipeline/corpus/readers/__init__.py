@@ -22,6 +22,8 @@ TAKEN = (
 """A description of the possible sources of a corpus."""
 TEXTS = ("folder", *folder.READERS)
 """Readers of files that are one document each, without named fields."""
+DECODED = (*TEXTS, "wikiextractor")
+"""Readers that decode entities of HTML themselves, if their sources have any."""
 _NEARLY_ALL = 0.9
 _HEAD = 1 << 16
 """The number of bytes from which the kind of a file is recognised."""
