@@ -50,7 +50,7 @@ def document_of(row: Row, fields: Fields, *, has_entities: bool = False) -> Docu
         paths = ", ".join(field_names({name: field(values, name)}))
         inner = f" (it holds: {paths})" if paths != name else ""
         return f"field '{name}' is not text of at most {_ID_LENGTH} characters or a whole number{inner}; try --id-field"
-    if bad_fields := [name for name in fields.title if not isinstance(field(values, name), _TITLES)]:
+    if bad_fields := [name for name in fields.title if not isinstance(_title_part(values, name), _TITLES)]:
         return f"field '{bad_fields[0]}' is not text; name the title with --title-field"
     decode = decode_entities if has_entities else str
     title, text = _build_title(row, fields, decode), _clean(decode(text))
@@ -143,11 +143,17 @@ def _to_int(key: Any) -> Any:
 
 
 def _build_title(row: Row, fields: Fields, decode: Callable[[str], str]) -> str:
-    parts = [field(row.values, name) for name in fields.title]
+    parts = [_title_part(row.values, name) for name in fields.title]
     first, *subtitles = [
         " ".join(_clean(decode(str(part))).split()) for part in parts if part != "" and not _is_missing(part)
     ] or [""]
     return f"{first} ({', '.join(subtitles)})" if subtitles else first
+
+
+def _title_part(values: Mapping[str, Any], name: str) -> Any:
+    """Return a field of the title, or its only item: Solr gives a list for each text that it knows nothing about."""
+    value = field(values, name)
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _remove_title(text: str, title: str) -> str:
