@@ -4,10 +4,12 @@ Exit codes: 0 done; 1 something broke; 2 the user made a mistake, reported in on
 requested; 130 and 143 interrupted. `--debug` works anywhere on the command line and shows tracebacks.
 """
 
+import errno
 import io
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +18,7 @@ from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
+from polars.exceptions import PanicException
 from typer import Option
 
 from pipeline.cli import (
@@ -72,6 +75,8 @@ for _info in (*app.registered_commands, *corpora.corpus.registered_commands):
 
 INTERRUPTED = 130
 """Typer's exit code for a KeyboardInterrupt. Here SIGTERM raises one too."""
+_THREADS = 32
+"""A run with Java has 28 on two cores."""
 
 
 def _show_version(is_set: bool) -> None:
@@ -88,6 +93,24 @@ def _digsite(
     ] = False,
 ) -> None:
     """Generate multi-hop search QA data sets from a text corpus and verify their difficulty with a solver agent."""
+    _require_threads()
+
+
+def _require_threads() -> None:
+    """Raise Python's RuntimeError if a command would run out of threads (ulimit -u).
+
+    Polars and Java do not report that: they wait for a thread for ever, or end with a stack trace of their own.
+    """
+    is_over = threading.Event()
+    threads = [threading.Thread(target=is_over.wait) for _ in range(_THREADS)]
+    try:
+        for thread in threads:
+            thread.start()
+    finally:
+        is_over.set()
+        for thread in threads:
+            if thread.ident:
+                thread.join()
 
 
 def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult] | None = None) -> NoReturn:
@@ -118,7 +141,7 @@ def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult]
     except OSError as error:  # for example a full disk under `> file`
         code = _report_failure(*_explain_system_error(error), debug=debug)
         console.flush_or_drop()
-    except Exception as error:  # noqa: BLE001 - the last line of defence
+    except (Exception, PanicException) as error:  # noqa: BLE001 - the last line of defence
         code = _report_failure(_explain_unexpected(error), 1, debug=debug)
     # A signal while Python shuts down must not print a traceback.
     for signal_number in (signal.SIGINT, signal.SIGTERM):
@@ -143,7 +166,7 @@ def _interrupt(caught: list[int], signal_number: int, frame: FrameType | None) -
         raise KeyboardInterrupt
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: Exception | PanicException) -> str:
     text = usage_errors.explain(error) if isinstance(error, typer.TyperException) else str(error)
     return " ".join(text.split())
 
@@ -156,12 +179,14 @@ def _explain_system_error(error: OSError) -> tuple[str, int]:
     return f"{_one_line(error)}; fix this and repeat the command", 1
 
 
-def _explain_unexpected(error: Exception) -> str:
+def _explain_unexpected(error: Exception | PanicException) -> str:
     if isinstance(error, MemoryError):  # Arrow's is a subclass
         return "there is not enough memory (see ulimit -v); finished work is kept, and the same command continues"
-    if str(error) == "can't start new thread":  # Python raises a bare RuntimeError
+    # Python raises a bare RuntimeError, and Polars panics with the system's words.
+    if str(error) == "can't start new thread" or os.strerror(errno.EAGAIN) in str(error):
         return (
-            "no more threads can be started (see ulimit -u, -v); finished work is kept, and the same command continues"
+            "no more threads can be started; end other processes or raise the limit (ulimit -u, -v); finished work is "
+            "kept, and the same command continues"
         )
     return f"{type(error).__name__}: {_one_line(error)} (run it with --debug to see where; please report it)"
 

@@ -87,6 +87,54 @@ class CorpusPassages(options.CorpusOptions):
         console.json_lines(map(search_r1, prepare.corpus(self.settings()).passages))
 
 
+@corpus.command("prune")
+@dataclass(kw_only=True)
+class CorpusPrune(options.CorpusOptions):
+    """List the texts and indexes of a corpus's old states that no newest version of a run needs; --yes removes them."""
+
+    keep: Annotated[
+        list[str] | None, Option(metavar="RUN", help="Keep the texts and the index of this old version. Repeatable.")
+    ] = None
+    yes: Annotated[bool, Option("--yes", help="Remove what is listed.")] = False
+    out: options.Out = None
+    json: options.Json = False
+
+    def __call__(self) -> None:
+        from pipeline.run import prepare, pruning
+        from pipeline.run.locate import run_folder
+
+        config = self.settings()
+        out = config.runtime.out
+        keep = [run_folder(name, out) for name in self.keep or ()]
+        states = pruning.find_old_states(prepare.check(config), out, keep)
+        removed = [self.yes and pruning.remove_state(state) for state in states]
+        rows = [
+            (
+                state.fingerprint,
+                f"{state.size / 1e6:,.1f} MB",
+                ", ".join(state.runs) or "no run",
+                "removed" if is_removed else "in use" if self.yes else "",
+            )
+            for state, is_removed in zip(states, removed, strict=True)
+        ]
+        console.result(
+            [
+                {"fingerprint": state.fingerprint, "size": state.size, "runs": state.runs, "removed": is_removed}
+                for state, is_removed in zip(states, removed, strict=True)
+            ],
+            *([console.table("state", "size", "made with it", "", rows=rows)] if rows else []),
+            as_json=self.json,
+        )
+        total = f"{sum(state.size for state in states) / 1e6:,.1f} MB"
+        if not states:
+            console.message("digsite: nothing to remove: every state is that of today or of a newest version")
+        elif not self.yes:
+            console.message(
+                f"digsite: --yes removes these {total}; data sets stay, but these runs can no longer be served or "
+                "completed (--keep RUN keeps one)"
+            )
+
+
 @dataclass(kw_only=True)
 class Search(options.CorpusOptions):
     """Show the passages that a solver would see for QUERY."""

@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from pipeline.corpus import contents
 from pipeline.corpus.document_links import extract_links
+from pipeline.corpus.html_entities import decode_entities
 from pipeline.corpus.manifest import Fields
 from pipeline.corpus.nested_fields import field, field_names
 from pipeline.corpus.published import publication_of
@@ -28,10 +29,11 @@ _REMOVED = ("[removed]", "[deleted]")
 _TITLES = str | int | float | Decimal | None
 
 
-def document_of(row: Row, fields: Fields) -> Document | str:
+def document_of(row: Row, fields: Fields, *, has_entities: bool = False) -> Document | str:
     """Return the row as a document, or what is wrong with it.
 
     Text is kept unchanged, except that control characters and a repeated title are removed and it is normalised to NFC.
+    If the source may have entities of HTML (`has_entities`), those of title and text are decoded.
     """
     if row.error:
         return row.error
@@ -48,9 +50,10 @@ def document_of(row: Row, fields: Fields) -> Document | str:
         paths = ", ".join(field_names({name: field(values, name)}))
         inner = f" (it holds: {paths})" if paths != name else ""
         return f"field '{name}' is not text of at most {_ID_LENGTH} characters or a whole number{inner}; try --id-field"
-    if bad_fields := [name for name in fields.title if not isinstance(field(values, name), _TITLES)]:
+    if bad_fields := [name for name in fields.title if not isinstance(_title_part(values, name), _TITLES)]:
         return f"field '{bad_fields[0]}' is not text; name the title with --title-field"
-    title, text = _build_title(row, fields), _clean(text)
+    decode = decode_entities if has_entities else str
+    title, text = _build_title(row, fields, decode), _clean(decode(text))
     if name == _CONTENTS:
         title, text = contents.split(text, title)
     text = _remove_title(text.strip(), title)
@@ -70,6 +73,10 @@ def document_of(row: Row, fields: Fields) -> Document | str:
     except UnicodeEncodeError:  # its id is a file name that is not UTF-8
         return "its id, title or address is not UTF-8"
     return document
+
+
+def has_text(values: Mapping[str, Any], fields: Fields) -> bool:
+    return field(values, _text_field(values, fields), ...) is not ...
 
 
 def few(names: Iterable[str]) -> str:
@@ -135,12 +142,18 @@ def _to_int(key: Any) -> Any:
     return int(key) if exact and key % 1 == 0 else key
 
 
-def _build_title(row: Row, fields: Fields) -> str:
-    parts = [field(row.values, name) for name in fields.title]
+def _build_title(row: Row, fields: Fields, decode: Callable[[str], str]) -> str:
+    parts = [_title_part(row.values, name) for name in fields.title]
     first, *subtitles = [
-        " ".join(_clean(str(part)).split()) for part in parts if part != "" and not _is_missing(part)
+        " ".join(_clean(decode(str(part))).split()) for part in parts if part != "" and not _is_missing(part)
     ] or [""]
     return f"{first} ({', '.join(subtitles)})" if subtitles else first
+
+
+def _title_part(values: Mapping[str, Any], name: str) -> Any:
+    """Return a field of the title, or its only item: Solr gives a list for each text that it knows nothing about."""
+    value = field(values, name)
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _remove_title(text: str, title: str) -> str:

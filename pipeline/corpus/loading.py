@@ -62,6 +62,11 @@ def find_prepared(manifest: Manifest, out: Path, fingerprint: str) -> Corpus | N
         return None
 
 
+def find_current(manifest: Manifest, out: Path) -> Corpus | None:
+    """Return the corpus as it was prepared from its source of today, or None if that has not been done."""
+    return _find_prepared(manifest, out / "corpora", signature(manifest))
+
+
 def _prepare(manifest: Manifest, building: Path, source_signature: str) -> Prepared:
     try:
         _check_sha256(manifest)

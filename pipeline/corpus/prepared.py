@@ -23,6 +23,7 @@ from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.read_and_left_out import Counts
 from pipeline.errors import StoreError
 from pipeline.store.files import checksum, remove, write_json
+from pipeline.store.lock_files import mark_as_used
 from pipeline.types import Data, Document, Passage, sha256
 
 MANIFEST = "manifest.json"
@@ -87,6 +88,7 @@ class Corpus:
         self.folder = folder
         """The folder of its files, and of files derived from it."""
         self._prepared = prepared
+        mark_as_used(folder, self)
         self._parts = self._open_parts()
         self._numbers = parts.RowNumbers(folder / parts.ROWS)
         self._aliases = parts.map_table(folder / parts.ALIAS)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import partial
 
 import pyarrow as pa
 
 from pipeline.corpus import parts, readers
 from pipeline.corpus.cutting_process import CUTS, Cutter
-from pipeline.corpus.documents import document_of, own_id
+from pipeline.corpus.documents import document_of, has_text, own_id
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.nested_fields import field
 from pipeline.corpus.progress_log import LoggedProgress
@@ -28,6 +29,7 @@ class Block:
 
     def __init__(self, manifest: Manifest, cutter: Cutter) -> None:
         self._manifest, self._cutter = manifest, cutter
+        self._has_entities = manifest.reader not in readers.DECODED
         fields = manifest.fields
         self._paths = [name for name in (fields.id, *fields.title, *fields.date, *fields.source) if "." in name]
         self.rows: list[RowRead] = []
@@ -42,7 +44,7 @@ class Block:
     def add(self, row: Row) -> None:
         self.names.update(dict.fromkeys(row.values))
         self.names.update((path, None) for path in self._paths if field(row.values, path, ...) is not ...)
-        document = document_of(row, self._manifest.fields)
+        document = document_of(row, self._manifest.fields, has_entities=self._has_entities)
         if isinstance(document, str):
             self.rows.append(RowRead(row.place, "bad", document))
         elif not document.text:
@@ -79,8 +81,9 @@ class Block:
 def blocks(manifest: Manifest, cutter: Cutter) -> Iterator[Block]:
     """Yield all rows in blocks. If the reader raises an error, the rows before it are yielded first."""
     block, progress = Block(manifest, cutter), LoggedProgress(f"{manifest.name}: documents read")
+    is_document = partial(has_text, fields=manifest.fields)
     try:
-        for number, row in enumerate(readers.rows(manifest.reader, manifest.path, manifest.limits)):
+        for number, row in enumerate(readers.rows(manifest.reader, manifest.path, manifest.limits, is_document)):
             # A file of thousands of pages takes as long as a million rows.
             progress.at(number)
             block.add(row)

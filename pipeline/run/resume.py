@@ -83,6 +83,14 @@ def read(folder: Path) -> RunFile:
         raise StoreError(f"{path} is damaged; move {folder} elsewhere, or name another --out") from error
 
 
+def read_fingerprint(folder: Path) -> str:
+    """Return the fingerprint of a run's corpus, whatever the run's format is."""
+    try:
+        return str(orjson.loads((folder / NAME).read_bytes())["corpus_fingerprint"])
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise StoreError(f"{folder / NAME} does not say which corpus it needs; move {folder} elsewhere") from error
+
+
 def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     """Write the run's file, or check that the existing one is of the same run.
 

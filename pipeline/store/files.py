@@ -172,6 +172,15 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder from `growing_folder`. If this is killed, `discard_unfinished` removes what is left."""
+    with clear_errors(folder):
+        refuse_links(folder)
+        leaving = folder.with_name(folder.name + ".incomplete")
+        folder.rename(leaving)
+    shutil.rmtree(leaving, ignore_errors=True)
+
+
 def discard_unfinished(folder: Path, pattern: str) -> None:
     """Remove the folders that `growing_folder` has left and in which no process is building."""
     refuse_links(folder)

@@ -4,17 +4,19 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pipeline.errors import StoreError
+from pipeline.errors import StoreError, UsageError
 from pipeline.store.real_paths import make_folder, open_file
 
 logger = logging.getLogger(__name__)
 SILENT_SECONDS = 3.0
 """How long a wait for another process may take before a warning says so."""
 _LONGEST_PAUSE = 0.2
+_MARK = ".used"
 
 
 def open_locked(path: Path, flags: int, lock: Callable[[int], None], folder: Path) -> int:
@@ -34,6 +36,50 @@ def open_locked(path: Path, flags: int, lock: Callable[[int], None], folder: Pat
                 os.close(handle)
                 raise
             os.close(handle)
+
+
+def mark_as_used(folder: Path, owner: object) -> None:
+    """Keep others from removing a folder for as long as `owner` lives.
+
+    A folder that is read-only or lies behind a link is not marked: it can be read, and is not removed either.
+
+    Raises:
+        StoreError: if the folder is being removed.
+    """
+    try:
+        handle = _open_mark(folder)
+    except FileNotFoundError as error:
+        raise StoreError(f"{folder} was removed; repeat the command") from error
+    except (OSError, UsageError):
+        return
+    weakref.finalize(owner, os.close, handle)
+    is_marked = _try_lock(handle, fcntl.LOCK_SH)
+    if not is_marked or not (folder / _MARK).exists():
+        raise StoreError(f"{folder} is being removed; repeat the command")
+
+
+@contextmanager
+def try_exclusive(folder: Path) -> Iterator[bool]:
+    """Yield whether no process has marked the folder as used. None can while the body runs."""
+    handle = _open_mark(folder)
+    try:
+        yield _try_lock(handle, fcntl.LOCK_EX)
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int, operation: int) -> bool:
+    try:
+        fcntl.flock(handle, operation | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return operation == fcntl.LOCK_SH  # a file system without locks
+    return True
+
+
+def _open_mark(folder: Path) -> int:
+    return open_file(folder / _MARK, os.O_RDWR | os.O_CREAT, _mode(folder))
 
 
 def wait_for_lock(handle: int, operation: int, path: Path, *, seconds: float | None = None) -> None:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from polars.exceptions import PanicException
 
 from tests.cli.conftest import SMALL, Digsite
 
@@ -74,6 +75,19 @@ def test_an_unexpected_error_is_one_line_and_debug_shows_the_traceback(
 
 
 @pytest.mark.slow
+def test_a_panic_for_want_of_threads_is_one_line(digsite: Digsite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object, **__: object) -> None:
+        raise PanicException('Os { code: 11, kind: WouldBlock, message: "Resource temporarily unavailable" }')
+
+    monkeypatch.setattr("pipeline.run.prepare.load", panic)
+    output = digsite("corpus", "stats", "tiny")
+    assert (output.code, output.out) == (1, "")
+    assert output.err.startswith(
+        "digsite: no more threads can be started; end other processes or raise the limit (ulim"
+    )
+    assert output.err.count("\n") == 1
+
+
 def test_an_unreachable_endpoint_is_reported_before_any_work(
     digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

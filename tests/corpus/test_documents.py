@@ -130,6 +130,11 @@ def test_a_nan_title_or_id_counts_as_missing() -> None:
     assert isinstance(document_of(Row("", "1", {"id": Decimal("7.5"), "text": TEXT}), Fields()), str)
 
 
+def test_a_list_of_one_title_is_a_title() -> None:
+    assert make_document(title=["Petrel"], text=[TEXT]).title == "Petrel"
+    assert isinstance(document_of(Row("", "1", {"title": ["Petrel", "Weir"], "text": TEXT}), Fields()), str)
+
+
 def test_contents_of_one_line_have_no_title() -> None:
     assert contents.split("Petrel\n \n") == ("", "Petrel\n \n")
     assert contents.split('""\nThe text.') == ("", "The text.")

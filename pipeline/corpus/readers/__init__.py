@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline import registry
 from pipeline.corpus.readers import folder, wikiextractor
-from pipeline.corpus.readers.base import PACKED, ReadLimits, Row, chunks, load_reader, of_shards
+from pipeline.corpus.readers.base import PACKED, IsDocument, ReadLimits, Row, chunks, load_reader, of_shards
 from pipeline.corpus.unreadable_files import NOTES, count_unread, in_words
 from pipeline.corpus.walking import printable, walk
 from pipeline.errors import CorpusError
@@ -22,6 +22,8 @@ TAKEN = (
 """A description of the possible sources of a corpus."""
 TEXTS = ("folder", *folder.READERS)
 """Readers of files that are one document each, without named fields."""
+DECODED = (*TEXTS, "wikiextractor")
+"""Readers that decode entities of HTML themselves, if their sources have any."""
 _NEARLY_ALL = 0.9
 _HEAD = 1 << 16
 """The number of bytes from which the kind of a file is recognised."""
@@ -107,14 +109,20 @@ def count_skipped(name: str, path: Path) -> dict[str, int]:
     return count_unread(path, folder.is_read if name == "folder" else lambda file: kind_of(file) == name)
 
 
-def rows(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
+def rows(name: str, path: Path, limits: ReadLimits, is_document: IsDocument | None = None) -> Iterator[Row]:
     """Yield all rows of `path`, file by file if it is a folder of shards.
 
     Links to shards are followed, since the Hub's cache consists of them.
+
+    Args:
+        name: the reader.
+        path: the source.
+        limits: the limits of the corpus.
+        is_document: finds rows inside an object, if the reader does.
     """
     reader = load_reader(name)
     if not (reader.suffixes and path.is_dir()):
-        return reader.read(path, limits)
+        return reader.rows(path, limits, is_document)
     files = (file for file in walk(path) if kind_of(file) == name)
-    shards = ((printable(file.relative_to(path).as_posix()), reader.read(file, limits)) for file in files)
+    shards = ((printable(file.relative_to(path).as_posix()), reader.rows(file, limits, is_document)) for file in files)
     return of_shards(path, shards, limits)

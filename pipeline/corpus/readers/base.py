@@ -185,6 +185,10 @@ class Row(NamedTuple):
     """Remarks about pages of the file that were left out, with their numbers."""
 
 
+IsDocument = Callable[[Mapping[str, Any]], bool]
+"""Returns whether an object has the field of the text."""
+
+
 def document_row(
     path: Path,
     limits: ReadLimits,
@@ -257,6 +261,8 @@ class Reader:
 
     read: Callable[[Path, ReadLimits], Iterator[Row]]
     """Yields all rows of a path, in order, without keeping them. Raises CorpusError if it cannot read on."""
+    unwrap: Callable[[Path, ReadLimits, IsDocument], Iterator[Row]] | None = None
+    """Does the same, if the rows may be inside an object."""
     suffixes: tuple[str, ...] = ()
     """The suffixes of the files that it reads. A reader without any is chosen by its name: `hf:ORG/NAME`."""
     kind: str = ""
@@ -266,6 +272,9 @@ class Reader:
     accepts: Callable[[Path], bool] | None = None
     """Returns whether a file with the right suffix is of this kind. If left out, every one is."""
     package: Package | None = None
+
+    def rows(self, path: Path, limits: ReadLimits, is_document: IsDocument | None) -> Iterator[Row]:
+        return self.unwrap(path, limits, is_document) if self.unwrap and is_document else self.read(path, limits)
 
     @property
     def is_installed(self) -> bool:

@@ -1,67 +1,168 @@
-"""A `.json` file: an array of rows, read one at a time, or one row in each line.
+"""A `.json` file: an array of rows, an object with such an array in it, or one row in each line.
 
-Such a file is often a settings file and not a corpus, so it is ignored beside files of another kind.
+An array is read one row at a time. Such a file is often a settings file and not a corpus, so it is ignored beside files
+of another kind.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from pipeline.corpus.nested_fields import field_names
 from pipeline.corpus.readers import jsonl
-from pipeline.corpus.readers.base import LONGEST, PACKED, Reader, ReadLimits, Row, chunks
+from pipeline.corpus.readers.base import LONGEST, PACKED, IsDocument, Reader, ReadLimits, Row, chunks, lines
 from pipeline.errors import CorpusError
 
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{},"]', re.DOTALL)
 """A string, a mark, or the beginning of a string that continues in the next chunk."""
+_STARTS, _ENDS = (b"[", b"{"), (b",", b"]")
+_DEPTHS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1, b",": 0, b"": 0}
+_SHOWN = 4
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    stream, head = chunks(path, limits), b""
-    while not head and (chunk := next(stream, b"")):
-        head = chunk.lstrip()
-    if not head.startswith(b"["):
-        if head.partition(b"\n")[0].strip() == b"{":
-            raise CorpusError(f"{path}: holds one JSON object; give an array of objects, or one object a line")
+    return unwrap(path, limits, lambda values: "text" in values)
+
+
+def unwrap(path: Path, limits: ReadLimits, is_document: IsDocument) -> Iterator[Row]:
+    """Yield the items of an array, the lines, or what one object holds.
+
+    An object that is no document itself holds its rows in a list of objects: that whose first object is a document, or
+    else the only one. Lists within lists belong to their rows. So the answers of search servers and of other services
+    need no names here.
+    """
+    beginning = next((head for chunk in chunks(path, limits) if (head := chunk.lstrip())), b"")
+    if beginning.startswith(b"["):
+        for number, item in enumerate(_items(path, _marks(path, chunks(path, limits))), 1):
+            yield _row(f"item {number}", number, item)
+    elif not beginning.startswith(b"{") or _has_lines(path, limits):
+        yield from jsonl.read(path, limits)
+    else:
+        yield from _object_rows(path, limits, is_document)
+
+
+def _row(place: str, number: int, item: bytes | None) -> Row:
+    if item is None:
+        return Row(place, str(number), {}, f"longer than {LONGEST >> 20} MiB")
+    return jsonl.row(place, str(number), item)
+
+
+def _has_lines(path: Path, limits: ReadLimits) -> bool:
+    """Return whether the first of several lines is a row, or too long to tell."""
+    first, *others = islice((line for line in lines(path, limits) if line is None or line.strip()), 2)
+    return bool(others) and (first is None or not jsonl.row("", "", first).error)
+
+
+def _object_rows(path: Path, limits: ReadLimits, is_document: IsDocument) -> Iterator[Row]:
+    text, row = _read_whole(path, limits), None
+    if text is not None and (row := jsonl.row("line 1", "1", text)).error:
+        if text.partition(b"\n")[0].strip() == b"{":
+            why = f"several JSON objects, or a broken one ({row.error})"
+            raise CorpusError(f"{path}: holds {why}; give an array of objects, or one object a line")
         yield from jsonl.read(path, limits)
         return
-    for number, item in enumerate(_items(path, chain([head], stream)), 1):
-        if item is None:
-            yield Row(f"item {number}", str(number), {}, f"longer than {LONGEST >> 20} MiB")
-        else:
-            yield jsonl.row(f"item {number}", str(number), item)
+    name = "" if row and is_document(row.values) else _choose_list(path, limits, is_document)
+    if name:
+        note = f"rows are the objects in '{name}' of a JSON object"
+        arrays = _Arrays(path, chunks(path, limits))
+        items = (item for item in _items(path, arrays) if arrays.name == name)
+        for number, item in enumerate(items, 1):
+            yield _row(f"{name}, item {number}", number, item)._replace(note=note)
+    elif row:
+        yield row
+    else:
+        raise CorpusError(f"{path}: holds one JSON object and no list of objects; give an array of objects")
 
 
-def _items(path: Path, stream: Iterator[bytes]) -> Iterator[bytes | None]:
+def _read_whole(path: Path, limits: ReadLimits) -> bytes | None:
+    """Return the content of a file that may be a row itself, or None if it is too long for one."""
+    text = bytearray()
+    for chunk in chunks(path, limits):
+        text += chunk
+        if len(text) > LONGEST:
+            return None
+    return bytes(text.strip())
+
+
+def _choose_list(path: Path, limits: ReadLimits, is_document: IsDocument) -> str:
+    """Return the name of the list that holds the rows, or an empty string if there is no list of objects."""
+    lists = dict[str, Mapping[str, Any]]()
+    """The first object of each list."""
+    arrays = _Arrays(path, chunks(path, limits))
+    for item in _items(path, arrays):
+        if arrays.name not in lists and item and (values := jsonl.row("", "", item).values):
+            lists[arrays.name] = values
+    names = [name for name, values in lists.items() if is_document(values)] or list(lists)
+    if len(names) > 1:
+        fields = "; ".join(f"{name} ({', '.join(islice(field_names(lists[name]), _SHOWN))})" for name in names[:_SHOWN])
+        raise CorpusError(
+            f"{path}: holds {len(names)} lists of objects: {fields}; name with --text-field a text that only one of "
+            "them has, or give that list a file of its own"
+        )
+    return names[0] if names else ""
+
+
+class _Arrays:
+    """The marks of those arrays of an object that are in no other array."""
+
+    def __init__(self, path: Path, stream: Iterator[bytes]) -> None:
+        self._path, self._stream = path, stream
+        self.name = ""
+        """The keys that lead to the array of the last mark, joined by dots."""
+
+    def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
+        keys, depth = list[bytes](), 0
+        for mark, before in _marks(self._path, self._stream):
+            if depth == 0 and mark in _STARTS:
+                keys.append(before.rstrip(b": \t\r\n").lstrip()[1:-1])
+                self.name = b".".join(keys[1:]).decode(errors="replace")
+            if depth or mark == b"[":
+                yield mark, before
+                depth += _DEPTHS[mark]
+            if depth == 0 and mark in (b"]", b"}"):
+                del keys[-1:]
+        if keys:
+            raise CorpusError(f"{self._path}: its object is not closed; is it complete?")
+
+
+def _items(path: Path, marks: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes | None]:
     """Yield the items of an array as JSON; None for an item beyond `LONGEST`."""
-    buffer, start, position, depth, too_long = b"", 0, 0, 0, False
-    for chunk in stream:
-        buffer, position, start = buffer[start:] + chunk, position - start, 0
-        for token in _TOKEN.finditer(buffer, position):
-            mark, position = token[0], token.end()
-            if mark == b'"':
-                position = token.start()
-                break
-            if mark in (b",", b"]") and depth == 1:
-                item = buffer[start : token.start()].strip()
-                if item or too_long:
-                    yield None if too_long else item
-                start, too_long = position, False
-            if mark in (b"[", b"{"):
-                start = position if depth == 0 else start
-                depth += 1
-            elif mark in (b"]", b"}"):
-                depth = max(0, depth - 1)
-        else:
-            position = len(buffer)
-        if len(buffer) - position > LONGEST:
-            raise CorpusError(f"{path}: holds a text longer than {LONGEST >> 20} MiB; give one object a line")
-        if len(buffer) - start > LONGEST:
-            start, too_long = position, True
+    parts, size, depth = list[bytes](), 0, 0
+    for mark, before in marks:
+        size += len(before) + len(mark)
+        if depth == 1 and mark in _ENDS:
+            if item := b"".join((*parts, before)).strip():
+                yield item if size <= LONGEST else None
+            parts, size = [], 0
+        elif depth == 0 and mark in _STARTS:
+            parts, size = [], 0
+        elif size <= LONGEST:
+            parts += before, mark
+        depth = max(0, depth + _DEPTHS[mark])
     if depth:
         raise CorpusError(f"{path}: its array is not closed; is it complete?")
-    if item := buffer[start:].strip():
+    if item := b"".join(parts).strip():
         yield item
 
 
-READER = Reader(read=read, suffixes=tuple(f".json{packed}" for packed in PACKED))
+def _marks(path: Path, stream: Iterator[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield each bracket, brace and comma with the bytes before it, and then the bytes that remain."""
+    tail = b""
+    for chunk in stream:
+        buffer, position = tail + chunk, 0
+        for token in _TOKEN.finditer(buffer):
+            mark = token[0]
+            if mark == b'"':
+                break
+            if mark[:1] != b'"':
+                yield mark, buffer[position : token.start()]
+                position = token.end()
+        tail = buffer[position:]
+        if len(tail) > LONGEST:
+            raise CorpusError(f"{path}: holds a text longer than {LONGEST >> 20} MiB; give one object a line")
+    yield b"", tail
+
+
+READER = Reader(read=read, unwrap=unwrap, suffixes=tuple(f".json{packed}" for packed in PACKED))

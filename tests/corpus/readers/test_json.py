@@ -5,6 +5,7 @@ import json as standard
 import random
 import resource
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,12 +74,20 @@ def test_items_that_are_not_objects_are_bad_rows(data: str, errors: list[str], t
     assert [bool(error) for error in messages] == [bool(error) for error in errors]
 
 
-def test_an_array_that_was_cut_off_and_a_lone_object_are_one_line(tmp_path: Path) -> None:
+def test_what_is_cut_off_or_holds_several_objects_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for data in ('[{"text": "good"}', '[{"text": "go', "[", '[{"text": "good"},'):
         with pytest.raises(CorpusError, match="its array is not closed; is it complete"):
             read_rows(tmp_path / "a.json", data)
-    with pytest.raises(CorpusError, match="holds one JSON object; give an array of objects"):
-        read_rows(tmp_path / "a.json", '{\n "data": []\n}')
+    for data in ('{\n "a": 1\n}\n{\n "a": 2\n}', '{\n "data": [{"text": "good"}'):
+        with pytest.raises(
+            CorpusError, match=r"holds several JSON objects, or a broken one .* give an array of objects"
+        ):
+            read_rows(tmp_path / "a.json", data)
+    monkeypatch.setattr(json, "LONGEST", 20)
+    with pytest.raises(CorpusError, match="its object is not closed; is it complete"):
+        read_rows(tmp_path / "a.json", '{"data": [{"text": "good"}]')
+    with pytest.raises(CorpusError, match="holds one JSON object and no list of objects"):
+        read_rows(tmp_path / "a.json", '{"data": ["good", "better", "best"]}')
 
 
 def test_an_item_that_is_too_long_is_a_bad_row_and_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,10 +101,90 @@ def test_an_item_that_is_too_long_is_a_bad_row_and_is_not_kept(tmp_path: Path, m
         read_rows(tmp_path / "a.json", standard.dumps([{"text": "x" * 5000}]))
 
 
+TEXT = "The Petrel sank off Skerrow in 1894."
+ARTICLES = [{"id": "1", "title": "Petrel", "text": TEXT}, {"id": "2", "title": "Weir", "text": f"{TEXT} It ran."}]
+BODIES = [
+    {"id": row["id"], "title": row["title"], "body": row["text"], "labels": [{"name": "bug"}]} for row in ARTICLES
+]
+WRAPPED: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
+    "Solr": (
+        {"responseHeader": {"params": {"fq": ["a"]}}, "response": {"numFound": 2, "docs": ARTICLES},
+         "facet_counts": {"cat": ["x", 3]}},
+        {}, "response.docs",
+    ),
+    "SQuAD": (
+        {"version": "1.1", "data": [
+            {"id": row["id"], "title": row["title"], "paragraphs": [
+                {"context": text, "qas": [{"question": "Who?"}]} for text in row["text"].split(" It ")
+            ]} for row in ARTICLES
+        ]},
+        {"text_field": "paragraphs.context"}, "data",
+    ),
+    "Elasticsearch": (
+        {"_shards": {"total": 1}, "hits": {"total": {"value": 2}, "hits": [
+            {"_id": row["id"], "_source": {"title": row["title"], "body": row["text"]}} for row in ARTICLES
+        ]}, "aggregations": {"tags": {"buckets": [{"key": "a", "doc_count": 1}]}}},
+        {"text_field": "_source.body", "title_field": "_source.title"}, "hits.hits",
+    ),
+    "documents": ({"documents": ARTICLES, "authors": [{"name": "Tarn"}]}, {}, "documents"),
+    "data": ({"data": ARTICLES, "next": None}, {}, "data"),
+    "GitHub": ({"total_count": 2, "items": BODIES}, {"text_field": "body"}, "items"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_rows_that_one_object_wraps_are_read_and_named(name: str, tmp_path: Path) -> None:
+    wrapped, fields, place = WRAPPED[name]
+    for indent in (None, 2):
+        (tmp_path / "a.json").write_text(standard.dumps(wrapped, indent=indent))
+        loaded = corpus.load(corpus.resolve(str(tmp_path / "a.json"), **fields))
+        assert [(d.id, d.title, d.text.split(".")[0]) for d in loaded.documents] == [
+            ("1", "Petrel", TEXT[:-1]),
+            ("2", "Weir", TEXT[:-1]),
+        ]
+        assert loaded.counts.noted == [f"2 rows are the objects in '{place}' of a JSON object"]
+
+
+def test_an_object_with_the_text_is_a_row_although_it_holds_a_list(tmp_path: Path) -> None:
+    article = {"title": "Petrel", "text": TEXT, "links": [{"text": "Skerrow"}], "body": [{"part": TEXT}]}
+    (tmp_path / "a.json").write_text(standard.dumps(article, indent=2))
+    for text_field in ("text", "body.part"):
+        loaded = corpus.load(corpus.resolve(str(tmp_path / "a.json"), text_field=text_field))
+        assert [(document.title, document.text) for document in loaded.documents] == [("Petrel", TEXT)]
+
+
+def test_several_lists_of_rows_are_named_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(standard.dumps({"data": ARTICLES, "more": {"included": ARTICLES}}))
+    with pytest.raises(
+        CorpusError, match=r"2 lists of objects: data \(id, title, text\); more\.included \(id, .*--text"
+    ):
+        corpus.load(corpus.resolve(str(tmp_path / "a.json")))
+
+
+def test_files_of_wrapped_rows_in_a_folder_are_shards(tmp_path: Path) -> None:
+    for number, article in enumerate(ARTICLES, 1):
+        (tmp_path / f"page-{number}.json").write_text(standard.dumps({"items": [{**article, "id": ""}]}))
+    loaded = corpus.load(corpus.resolve(str(tmp_path)))
+    assert [document.id for document in loaded.documents] == ["page-1.json:1", "page-2.json:1"]
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_a_wrapped_list_is_read_wherever_the_chunks_end(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "_CHUNK", chunk)
+    monkeypatch.setattr(json, "LONGEST", 250)
+    for indent in (None, 2):
+        wrapped = {'a "b"': [1, {"c": []}], "d": {"e]": {}, "rows": ROWS, "f": [[{"text": ""}]]}, "g": []}
+        rows = read_rows(tmp_path / "a.json", standard.dumps(wrapped, indent=indent))
+        assert [row.values for row in rows] == ROWS
+        assert rows[1].place == "d.rows, item 2"
+
+
 def test_damage_gives_rows_or_one_line(tmp_path: Path) -> None:
-    rng, intact = random.Random(0), standard.dumps(ROWS * 9).encode()
-    for _ in range(300):
-        data = bytearray(intact)
+    rng = random.Random(0)
+    for wrapped in (ROWS * 9, {"a": {"rows": ROWS * 9}, "b": [1]}) * 100:
+        data = bytearray(standard.dumps(wrapped).encode())
         for _ in range(rng.randint(1, 4)):
             data[rng.randrange(len(data))] = rng.randrange(256)
         try:
@@ -104,12 +193,15 @@ def test_damage_gives_rows_or_one_line(tmp_path: Path) -> None:
             assert "\n" not in str(error)  # noqa: PT017 - either outcome is right
 
 
-def test_an_array_streams(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": {"rows": [', ']}, "b": [{"c": 1}]}')])
+def test_an_array_streams(opening: str, closing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (base, json):
+        monkeypatch.setattr(module, "LONGEST", 1 << 20)  # an object of at most this length may be one row
     path = tmp_path / "a.json"
     with path.open("w") as file:
-        file.write("[")
-        file.writelines(f'{{"id": {n}, "text": "{"A text of the mill. " * 50}"}},' for n in range(60_000))  # 60 MB
-        file.write('{"id": -1, "text": "The last."}]')
+        file.write(opening)
+        file.writelines(f'{{"id": {n}, "text": "{"A text of the mill. " * 50}"}},' for n in range(20_000))  # 20 MB
+        file.write(f'{{"id": -1, "text": "The last."}}{closing}')
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert sum(1 for _ in json.read(path, ReadLimits())) == 60_001
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30 << 10
+    assert sum(1 for _ in json.read(path, ReadLimits())) == 20_001
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 12 << 10
