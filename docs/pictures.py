@@ -17,7 +17,7 @@ import httpx2
 from rich.console import Console
 from rich.text import Text
 
-from tests.served import COMMAND, serving
+from tests.server_process import COMMAND, serving
 
 FOLDER = Path(__file__).parent / "pictures"
 COLUMNS = 100

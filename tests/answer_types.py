@@ -7,7 +7,7 @@ from pipeline.agents.judge import Grade
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.reward import reward
 from pipeline.types import Draft, Passage, Record
-from tests.graphs import computed, drafted, extend, step
+from tests.graph_drafts import computed, drafted, extend, step
 from tests.records import accepted, passage, world
 from tests.teacher_rollouts import played
 

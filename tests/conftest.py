@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from tests import encoders
+from tests import small_encoders
 from tests.cli.conftest import SMALL, run_well
 
 # A clock says nothing of the code: on a busy machine any example is slow.
@@ -52,9 +52,9 @@ def retriever(tiny: Corpus, indexes: Path) -> LuceneRetriever:
 
 
 @pytest.fixture(scope="session")
-def asked(tiny: Corpus, tmp_path_factory: pytest.TempPathFactory) -> encoders.Asked:
+def asked(tiny: Corpus, tmp_path_factory: pytest.TempPathFactory) -> small_encoders.Asked:
     """The settings of a kind of retriever, with an encoder of the words of `tiny`."""
-    return encoders.asked(tiny, tmp_path_factory.mktemp("encoder"))
+    return small_encoders.asked(tiny, tmp_path_factory.mktemp("encoder"))
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from pipeline.types import (
     AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Record, Rollout, Round,
     Seed, Status, Stop, ToolCall, Trajectory, Usage, Verdict, sha256,
 )  # fmt: skip
-from tests.graphs import chained
-from tests.hostile import HOSTILE
+from tests.graph_drafts import chained
+from tests.hostile_texts import HOSTILE
 
 SYSTEM = "Answer the question with the search tool. Ground every step in what the search returned."
 ENGINEERS = ["Ada Brannick", "Tomas Veldt", "Ilse Corrin", "Piers Hallam", "Nora Ostrava", "Jun Takeda", "Eli Marsh"]

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from pipeline.exports.views.records import record
 from pipeline.types import Trajectory
-from tests.served import COMMAND
+from tests.server_process import COMMAND
 
 ROOT = Path(__file__).parents[1]
 

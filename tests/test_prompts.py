@@ -12,8 +12,8 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.types import Message
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf
+from tests.passages import Shelf
+from tests.scripted_llm import ScriptedLLM
 
 INPUTS = {
     "question": "Q",

@@ -22,8 +22,8 @@ from tests.distractors.test_accepted_pair import EDITION
 from tests.loop.cast import LINEAGE, SHELF, Cast, call, make_seed
 from tests.loop.twins import SETS as TWINS
 from tests.loop.twins import Playing
-from tests.scripted import ScriptedLLM
-from tests.tables import figures
+from tests.scripted_llm import ScriptedLLM
+from tests.seed_tables import figures
 
 SETS = (
     "strategy='sage'", "difficulty.adversarial=false",

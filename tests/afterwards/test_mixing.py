@@ -19,8 +19,8 @@ from pipeline.run import resume
 from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, sha256
 from pipeline.types.curriculum import difficulty_band
-from tests.left import files
 from tests.records import accepted
+from tests.run_files import read_files
 
 PLAIN = {"off": ["overused_opening", "overused_answer"]}
 LIMITS: dict[str, Any] = {"solver": {"searches": 5}}
@@ -80,7 +80,7 @@ def read_mix(folder: Path) -> Mix:
 def test_one_deduplication_over_all_runs_whatever_their_order(runs: list[Path], tmp_path: Path) -> None:
     api.mix(runs, tmp_path / "one")
     api.mix(runs[::-1], tmp_path / "other")
-    assert files(tmp_path / "one") == files(tmp_path / "other")
+    assert read_files(tmp_path / "one") == read_files(tmp_path / "other")
     questions = [row["question"] for row in read_rows(tmp_path / "one")]
     assert len(questions) == len(set(questions)) == 16
     dropped = pl.read_parquet(tmp_path / "one/seeds.parquet").filter(pl.col("gate") == "duplicate")
@@ -120,9 +120,9 @@ def test_a_version_goes_up_with_its_content_and_says_what_changed(runs: list[Pat
     api.mix(runs[:1], folder, views="qa")
     first = read_mix(folder)
     assert (first.version, first.changes.before, first.changes.added) == ("1", "", 12)
-    before = files(folder)
+    before = read_files(folder)
     api.mix(runs[:1], folder, views="qa")
-    assert files(folder) == before, "the same mix is the same version"
+    assert read_files(folder) == before, "the same mix is the same version"
     api.mix(runs, folder, views="qa")
     second, old = read_mix(folder), {row["id"] for row in pl.read_parquet(folder / "changes.parquet").to_dicts()}
     assert (second.version, second.number, second.changes.before) == ("2", 2, "1")
@@ -233,7 +233,7 @@ def test_a_mix_is_pushed_as_it_was_written_and_not_if_the_demo_model_had_a_part(
     models = " + ".join(run.model for run in read_mix(tmp_path / "mix").runs)
     sent = {file.path for file in hub_upload.upload_plan(tmp_path / "mix", models, "org/name", private=True).files}
     assert {"mix.json", "CHANGES.md", "changes.parquet", "README.md", "environment.json"} <= sent
-    assert sent == set(files(tmp_path / "mix"))
+    assert sent == set(read_files(tmp_path / "mix"))
     demo = write_run(tmp_path / "out", range(20, 24), models={})
     api.mix([*runs, demo], tmp_path / "demo", views="qa")
     models = " + ".join(run.model for run in read_mix(tmp_path / "demo").runs)
@@ -248,4 +248,4 @@ def test_a_run_named_twice_and_a_folder_of_something_else_are_mistakes(runs: lis
     (tmp_path / "full/notes.txt").write_text("mine")
     with pytest.raises(UsageError, match="something other than a mix"):
         api.mix(runs, tmp_path / "full")
-    assert files(tmp_path / "full") == {"notes.txt": b"mine"}
+    assert read_files(tmp_path / "full") == {"notes.txt": b"mine"}

@@ -29,8 +29,8 @@ from pipeline.types import Message, Record, Status, Usage
 from pipeline.types.twin_record import as_record
 from tests.loop import twins
 from tests.loop.cast import CHECKS, LINEAGE, SHELF, Cast, run
-from tests.scripted import ScriptedLLM
-from tests.tables import figures
+from tests.scripted_llm import ScriptedLLM
+from tests.seed_tables import figures
 
 STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})
 WEAK = Cast(lambda question, sample: 0)

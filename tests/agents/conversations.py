@@ -11,7 +11,7 @@ from pipeline.config.loop import AgentLimits
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM
 from pipeline.types import Message, ToolCall
-from tests.shelf import Shelf
+from tests.passages import Shelf
 
 
 def make_calls(*calls: tuple[str, dict[str, Any] | str]) -> Message:

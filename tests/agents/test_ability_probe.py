@@ -15,7 +15,7 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Usage
 from tests.agents.conversations import make_calls
-from tests.scripted import Output, ScriptedLLM
+from tests.scripted_llm import Output, ScriptedLLM
 
 REAL = ModelConfig(provider="openai", model="m")
 YES = '{"correct": true, "reason": "same"}'

@@ -14,8 +14,8 @@ from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Message, Stop, Trajectory, Usage
 from tests.agents.conversations import make_agent, make_calls
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")
 HOLM = passage("h", "Ada Holm", "Ada Holm was born in Vessby.")

@@ -11,11 +11,11 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.exports.trajectories.checklist import checklist
 from pipeline.types import Draft
-from tests.graphs import computed, drafted, step
+from tests.graph_drafts import computed, drafted, step
 from tests.loop.cast import FILM, LINEAGE
 from tests.loop.rollouts import make_rollout
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 FOG = passage("fog", "Sea Fog", "It is a talkie. It was directed by Bo Rask.")
 RASK = passage("rask", "Bo Rask", "Bo Rask was a sailor. Bo Rask was born in 1875.")

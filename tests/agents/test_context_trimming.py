@@ -20,8 +20,8 @@ from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, Trajectory
 from tests.agents.conversations import make_agent, make_calls
 from tests.agents.test_agent import ANSWER
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 LONG = [
     passage(f"d{n}", f"Place{n}", f"Place{n} lies here. " + f"It is known for its old word{n}. " * 25)

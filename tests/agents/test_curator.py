@@ -16,8 +16,8 @@ from pipeline.corpus.split import side
 from pipeline.llm.base import Request
 from pipeline.types import Call, Message, Passage, Seed, Tree
 from tests.loop.cast import LINEAGE, call
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 PLACES = 400
 

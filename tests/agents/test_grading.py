@@ -5,10 +5,10 @@ import pytest
 from pipeline.agents.grading import build_verdict
 from pipeline.agents.judge import Grade
 from pipeline.types import Draft
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.loop.checks.reading import DRAFT
 from tests.loop.rollouts import make_rollout
-from tests.shelf import passage
+from tests.passages import passage
 
 LAST = DRAFT.hops[-1]
 DAY = changed(DRAFT, answer="3 February 1641", answer_aliases=("February 3, 1641",))

@@ -15,11 +15,11 @@ from pipeline.exports.trajectories.spellings import spellings
 from pipeline.llm.base import Request
 from pipeline.reward import reward
 from pipeline.types import NOT_FOUND, AnswerType
-from tests.graphs import changed, computed, drafted, step
+from tests.graph_drafts import changed, computed, drafted, step
 from tests.loop.cast import LINEAGE, SHELF
 from tests.loop.checks.reading import DRAFT
-from tests.scripted import ScriptedLLM
-from tests.shelf import passage
+from tests.passages import passage
+from tests.scripted_llm import ScriptedLLM
 
 YES, NO = '{"reason": "the same", "correct": true, "sure": false}', '{"reason": "another", "correct": false}'
 

@@ -10,7 +10,7 @@ from pipeline.agents.tools import LINKED, LINKED_MORE, LINKS, REWRITE_TOOLS
 from pipeline.config.loop import AgentLimits
 from pipeline.links.related import Related
 from pipeline.types import Passage, ToolCall
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
 
 START = passage("start", "Ada Holm", "Ada Holm made Lantern Bay near the Tarn.")
 HELD = {"Ada Holm": 40, "the Tarn": 2}

@@ -22,9 +22,9 @@ from pipeline.llm.retry import CallFailure
 from pipeline.loop.strategies.sage import read_draft
 from pipeline.types import Data, Message, Stop, Usage
 from tests.conftest import Figures
-from tests.hostile import HOSTILE
+from tests.hostile_texts import HOSTILE
 from tests.loop.cast import FILM, HOLM, SHELF, TOWN, make_proposal
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 PROPOSAL = make_proposal()
 SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (

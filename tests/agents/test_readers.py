@@ -13,10 +13,10 @@ from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.llm.cached import request_digest
-from tests.hostile import HOSTILE
+from tests.hostile_texts import HOSTILE
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 FILM = passage("f", "Lantern Bay", "Lantern Bay is a 1931 film directed by Ada Holm.")
 HOLM = passage("h", "Ada Holm", "Ada Holm (born 3 May 1890) is a director. She was born in Vessby.")

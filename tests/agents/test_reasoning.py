@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.agents.reasoning import reasoning
 from pipeline.types import AnswerType, Draft, Hop
-from tests.graphs import chained, computed, drafted, step
-from tests.shelf import hop, passage
+from tests.graph_drafts import chained, computed, drafted, step
+from tests.passages import hop, passage
 
 HEIGHTS = ("91 m", "55 m", "23 m")
 PAGES = [passage(f"t{n}", f"Tower {n}", f"Tower {n} is {height} high.") for n, height in enumerate(HEIGHTS)]

@@ -9,7 +9,7 @@ from pipeline.llm.base import Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.types import Message, ToolCall
 from tests.chaos.faulty_server import FaultyServer
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 from tests.strict_server import QUIRKS, strict
 
 KEPT = ("reasoning", "routed_reasoning", "chunks")

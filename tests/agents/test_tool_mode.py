@@ -11,7 +11,7 @@ from pipeline.doctor.ability_probe import probe
 from pipeline.errors import RequestRefused, UsageError
 from pipeline.llm.base import Completion, Request
 from pipeline.types import Message, ToolCall
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 REAL = ModelConfig(provider="openai", model="m")
 YES = Message(role="assistant", content='{"reason": "same", "correct": true}')

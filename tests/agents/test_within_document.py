@@ -24,9 +24,9 @@ from pipeline.llm.text_tools import call_schema
 from pipeline.loop import policies
 from pipeline.types import Message, Rollout, Stop
 from tests.agents.conversations import make_calls
+from tests.passages import Shelf, passage
 from tests.records import accepted
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 SENTENCE = "In the spring of 1871 the keeper Osric Vane let the lantern go out."
 FILLER = " ".join(f"The log of day {n} tells of wind, of oil and of ships that passed." for n in range(7))

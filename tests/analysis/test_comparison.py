@@ -12,7 +12,7 @@ from pipeline.analysis.estimates import Interval
 from pipeline.analysis.figures import Outside, figures
 from pipeline.types import Record, Share, sha256
 from tests.records import accepted, batch, below_target, rejected
-from tests.tables import table
+from tests.seed_tables import table
 
 
 def make_input(records: Sequence[Record], settings: dict[str, Any] | None = None) -> ComparisonInput:

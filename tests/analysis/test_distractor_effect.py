@@ -13,7 +13,7 @@ from pipeline.exports.card.card import Contents, card
 from pipeline.types import Record, Share, Verdict
 from pipeline.types.distractor import Kind
 from tests.records import accepted
-from tests.tables import figures, page
+from tests.seed_tables import figures, page
 from tests.teacher_rollouts import blindly_read, taught
 
 Pair = tuple[bool, int, bool, int]

@@ -4,12 +4,12 @@ from pipeline.analysis.figures import ROLE_OF_REQUEST, Outside
 from pipeline.demo.role_dispatch import ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Share, Usage
-from tests import tables
+from tests import seed_tables
 from tests.records import accepted, batch, below_target, failed, no_draft, rejected
 
 
 def make_figures(*records, **outside):
-    return tables.figures(records, Outside(**outside))
+    return seed_tables.figures(records, Outside(**outside))
 
 
 def get_counts(counts):

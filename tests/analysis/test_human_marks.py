@@ -13,10 +13,10 @@ from pipeline.errors import UsageError
 from pipeline.exports.card.card import Contents, card
 from pipeline.store.review_marks import ASKED
 from pipeline.types import Share
-from tests.graphs import changed
-from tests.hostile import HOSTILE
+from tests.graph_drafts import changed
+from tests.hostile_texts import HOSTILE
 from tests.records import accepted, batch, hostile
-from tests.tables import figures, page
+from tests.seed_tables import figures, page
 
 RECORDS = [accepted(n) for n in range(1, 9)]
 KEYS = [record.key for record in RECORDS]

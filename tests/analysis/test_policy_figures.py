@@ -16,7 +16,7 @@ from pipeline.gates import Gates
 from pipeline.types import PolicyMeasurement, Record, Rollout, Share, Stop
 from tests.analysis.policy_measurements import STYLES, measure
 from tests.records import accepted
-from tests.tables import figures, page, table
+from tests.seed_tables import figures, page, table
 
 
 def make_pair(*measurements: PolicyMeasurement) -> Record:

@@ -9,7 +9,7 @@ from bench import endpoint, guesser, pool, recheck
 from bench.common import bootstrap, format_table
 from pipeline.types import Record
 from tests import records
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.simulated_endpoint import DECODE, PREFILL, Load, get_json, run_endpoints
 
 GOOD = records.accepted()

@@ -15,7 +15,7 @@ from pipeline.serve.http_server import ServerConfig, url
 from pipeline.types import Record
 from pipeline.view.browsing import Runs
 from tests.analysis.test_seed_rows import begin_run, export_table
-from tests.hostile import HOSTILE, MARKUP
+from tests.hostile_texts import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
 from tests.teacher_rollouts import taught
 

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.run import Run
-from tests.left import lines
 from tests.run.fakes import RunCallbacks, config, corpus, make_run_seed
+from tests.run_files import read_journal
 
 SEEDS = 4
 
@@ -42,7 +42,7 @@ class Disk:
 def run_seeds(out: Path, seeds: int = SEEDS) -> dict[str, bytes]:
     with Run(config(out, seeds=seeds, concurrency=3), corpus()) as run:
         asyncio.run(run.execute(make_run_seed(), RunCallbacks()))
-        return lines(run.folder)
+        return read_journal(run.folder)
 
 
 def run_until_refused(out: Path) -> str:
@@ -68,7 +68,7 @@ def test_a_full_disk_at_any_write_loses_nothing(tmp_path: Path, monkeypatch: pyt
         refused += bool(line)
         assert not line or ("disk full" in line and "\n" not in line)
         folder = config(out).folder()
-        assert lines(folder).items() <= expected.items()
+        assert read_journal(folder).items() <= expected.items()
         assert run_seeds(out) == expected
         if disk.remaining >= 0:
             break
@@ -92,6 +92,6 @@ def test_a_file_size_limit_stops_a_run_as_a_full_disk_does(tmp_path: Path) -> No
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, old_handler)
-    finished = lines(config(tmp_path / "small").folder())
+    finished = read_journal(config(tmp_path / "small").folder())
     assert 0 < len(finished) < 8
     assert run_seeds(tmp_path / "small", 8) == expected

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.exports.views import base
 from tests.cli.conftest import SMALL, Digsite
-from tests.hostile import HOSTILE
-from tests.left import files
+from tests.hostile_texts import HOSTILE
+from tests.run_files import read_files
 
 
 def test_generate_in_json_says_where_everything_is_and_adds_up(digsite: Digsite, out: Path) -> None:
@@ -85,9 +85,9 @@ def test_a_corpus_without_chains_gets_advice(digsite: Digsite, tmp_path: Path) -
 
 
 def test_resume_of_a_finished_run_changes_no_byte_of_its_data(digsite: Digsite, out: Path) -> None:
-    before = files(out / "tiny/latest/dataset")
+    before = read_files(out / "tiny/latest/dataset")
     assert digsite("resume", "latest", "--out", out, "--json").code == 0
-    assert files(out / "tiny/latest/dataset") == before
+    assert read_files(out / "tiny/latest/dataset") == before
 
 
 def test_resume_refuses_a_run_of_other_settings_and_names_them(digsite: Digsite, run: Path) -> None:

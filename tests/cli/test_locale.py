@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import SMALL
-from tests.served import COMMAND
+from tests.server_process import COMMAND
 
 COMMON = [*SMALL, "--seeds", "3", "--no-flow"]
 PLAIN = {"LC_ALL": "C.UTF-8"}

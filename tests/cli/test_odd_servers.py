@@ -12,7 +12,7 @@ import pytest
 from pipeline.store.journal import Journal
 from tests.cli.conftest import run_well
 from tests.odd_server import QUIRKS, odd
-from tests.served import serving
+from tests.server_process import serving
 
 TINY = "tiny --retriever bm25 --seeds 6 --no-flow --steps 1-3 --seed 2"
 WIKI = "wiki --retriever bm25 --seeds 8 --no-flow --steps 2"

@@ -9,7 +9,7 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.run import prepare
 from pipeline.types import Message, Usage
 from tests.cli.conftest import Digsite
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 OPTIONS = (
     "tiny", "--retriever", "bm25", "--steps", "2", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1",

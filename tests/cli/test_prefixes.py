@@ -11,7 +11,7 @@ import pytest
 from pipeline.store.journal import Journal
 from tests.cli.conftest import Digsite, run_well
 from tests.odd_server import odd
-from tests.served import serving
+from tests.server_process import serving
 
 TINY = "tiny --retriever bm25 --seeds 6 --no-flow --steps 1-3 --seed 2 --model openai:embedded".split()
 Body = dict[str, Any]

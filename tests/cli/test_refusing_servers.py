@@ -13,7 +13,7 @@ from pipeline.store.journal import Journal
 from pipeline.types import Record
 from tests.cli.conftest import Digsite
 from tests.odd_server import odd
-from tests.served import serving
+from tests.server_process import serving
 
 RUN = "--retriever bm25 --no-flow --steps 1-3 --seed 2 --set models.default.limits.concurrency=1".split()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.served import serving
+from tests.server_process import serving
 
 
 @pytest.mark.slow

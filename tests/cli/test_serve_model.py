@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.store.journal import Journal, encode
 from tests.cli.conftest import run_well
-from tests.served import serving
+from tests.server_process import serving
 
 SETTINGS = "tiny --retriever bm25 --seeds 6 --no-flow --steps 1-3".split()
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Digsite
 from tests.cli.test_odd_servers import TINY, generate_pairs
-from tests.served import serving
+from tests.server_process import serving
 from tests.strict_server import QUIRKS, strict
 
 

@@ -21,10 +21,10 @@ from tests.consumers import environments
 from tests.consumers.told import record_checks
 from tests.exports.sampled import make_config as make_thinking_config
 from tests.exports.sampled import sample_records
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import hostile
 from tests.teacher_rollouts import taught
-from tests.twins import twinned
+from tests.twin_records import twinned
 
 SCRIPTS = {
     "readers": ("trl", "with_readers.py"),

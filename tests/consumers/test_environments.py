@@ -15,7 +15,7 @@ import pytest
 from tests.consumers import environments
 from tests.consumers.told import record_checks
 from tests.replays import generate_run
-from tests.served import COMMAND, serving
+from tests.server_process import COMMAND, serving
 
 UV = environments.ROOT / ".uv/bin"
 

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline import registry
 from pipeline.exports.branching import base
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import accepted, batch, no_draft
 
 RECORDS = [*batch(), branched(), no_draft()]

@@ -12,7 +12,7 @@ from pipeline.loop.checks.base import DraftCheck, load_checks, load_meanings
 from tests.loop.checks.reading import make_context
 from tests.loop.checks.test_audit import DRAFT
 from tests.rules.source import ROOT
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 
 @pytest.fixture(params=registry.names("checks"))

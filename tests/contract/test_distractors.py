@@ -19,11 +19,11 @@ from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.text import contains
 from pipeline.types import AnswerType, Distractor, Draft, Message, Usage
 from pipeline.types.distractor import Kind
-from tests.graphs import chained, changed
-from tests.hostile import HOSTILE
+from tests.graph_drafts import chained, changed
+from tests.hostile_texts import HOSTILE
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import hop
+from tests.passages import hop
+from tests.scripted_llm import ScriptedLLM
 
 KINDS = registry.names("distractors")
 CHAIN = (

@@ -19,9 +19,9 @@ import pytest
 from pipeline.config import RunConfig
 from pipeline.exports.data_set import DatasetManifest, Selection, export
 from pipeline.exports.views import base
-from tests import duck
+from tests import duckdb_rows
 from tests.exports.column_types import OF_EACH_TYPE
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import accepted
 from tests.teacher_rollouts import taught
 
@@ -73,7 +73,7 @@ def test_every_reader_reads_a_view_by_its_folder(dataset: tuple[Path, DatasetMan
 def test_duckdb_reads_every_view_by_its_folder(dataset: tuple[Path, DatasetManifest]) -> None:
     folder, manifest = dataset
     expected = {view: (base.load(view).schema.names, sum(manifest.rows()[view].values())) for view in VIEWS}
-    assert duck.read(folder / view for view in VIEWS) == expected
+    assert duckdb_rows.read_tables(folder / view for view in VIEWS) == expected
 
 
 def test_code_is_in_its_own_folder(dataset: tuple[Path, DatasetManifest]) -> None:

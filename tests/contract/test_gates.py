@@ -5,7 +5,7 @@ import pytest
 from pipeline import gates
 from pipeline.config.exports import GateConfig
 from pipeline.gates.base import GateResult
-from tests.hostile import HOSTILE
+from tests.hostile_texts import HOSTILE
 from tests.records import batch, hostile
 
 CHECKS = gates.load_gates()

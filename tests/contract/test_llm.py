@@ -24,7 +24,7 @@ from pipeline.llm.routed import Routed
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Usage
 from tests.chaos.faulty_server import FaultyServer
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
 USAGE = Usage(calls=1, prompt_tokens=7, completion_tokens=5)

@@ -18,7 +18,7 @@ from pipeline.exports.data_set import Selection, export
 from pipeline.exports.shards import ShardWriter
 from pipeline.exports.views import base
 from tests.exports.column_types import OF_EACH_TYPE
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import accepted, accepted_with_one_hop, below_target, hostile
 from tests.teacher_rollouts import taught
 

@@ -13,7 +13,7 @@ from pipeline.agents import judge, readers, tools
 from pipeline.distractors import checks
 from pipeline.distractors.kinds import altered, base, hard_negative
 from pipeline.loop import graph_review, question_writing, unanswerable
-from tests.hostile import HOSTILE
+from tests.hostile_texts import HOSTILE
 from tests.rules.source import Source, called, tree
 
 NAMES = prompts.names()

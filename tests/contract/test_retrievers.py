@@ -16,8 +16,8 @@ from pipeline.retrieval.open_retriever import kinds, open_retriever
 from pipeline.retrieval.passage_texts import contents
 from pipeline.retrieval.question_passages import Overlay
 from pipeline.types import Passage
-from tests.encoders import Asked
-from tests.served import serving
+from tests.server_process import serving
+from tests.small_encoders import Asked
 
 QUERIES = [
     "Who designed the bridge over the old harbour of Ostrand?",

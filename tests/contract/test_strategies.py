@@ -22,7 +22,7 @@ from pipeline.run import prepare
 from pipeline.text import normalise
 from pipeline.types import Cause, Feedback, Label, Message, Round, Seed
 from tests.rules.test_demo_eyes import lineage, seeds
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 SEEDS = 4
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))

@@ -12,8 +12,8 @@ from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.views import base
 from pipeline.store.arrow import table
-from tests.forks import branched
-from tests.hostile import HOSTILE
+from tests.fork_records import branched
+from tests.hostile_texts import HOSTILE
 from tests.records import batch, below_target, hostile
 from tests.teacher_rollouts import taught
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.left import lines
+from tests.run_files import read_journal
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = """
@@ -83,12 +83,12 @@ def test_seeds_wait_for_a_failing_jvm_and_resume_after_a_dead_one(tmp_path: Path
     assert undisturbed.returncode == 0, undisturbed.stderr
     failing = generate("fails", tmp_path / "failing")
     assert failing.returncode == 0, failing.stderr
-    assert lines(tmp_path / "failing" / "tiny/latest") == lines(tmp_path / "whole" / "tiny/latest")
+    assert read_journal(tmp_path / "failing" / "tiny/latest") == read_journal(tmp_path / "whole" / "tiny/latest")
     died = generate("halts", tmp_path / "died")
     assert died.returncode == 9
-    finished = lines(tmp_path / "died" / "tiny/latest")
+    finished = read_journal(tmp_path / "died" / "tiny/latest")
     assert len(finished) < 4
     resumed = generate("none", tmp_path / "died")
     assert resumed.returncode == 0, resumed.stderr
-    assert lines(tmp_path / "died" / "tiny/latest") == lines(tmp_path / "whole" / "tiny/latest")
-    assert finished.items() <= lines(tmp_path / "died" / "tiny/latest").items()
+    assert read_journal(tmp_path / "died" / "tiny/latest") == read_journal(tmp_path / "whole" / "tiny/latest")
+    assert finished.items() <= read_journal(tmp_path / "died" / "tiny/latest").items()

@@ -10,7 +10,7 @@ from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import detect_language, is_english
 from tests.loop.checks.test_languages import CHINESE, GERMAN
-from tests.shelf import passage
+from tests.passages import passage
 
 HANDBOOK = Path(__file__).parent / "handbook"
 DUTCH = "De stad ligt aan de rivier en is bekend om haar bruggen of molens. Het werd in 1641 door monniken gesticht."

@@ -13,8 +13,8 @@ from pipeline.corpus.seed_passages import quality
 from pipeline.loop.wording_review import find_faults
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.types import AnswerType, Passage
-from tests.graphs import chained
-from tests.shelf import hop
+from tests.graph_drafts import chained
+from tests.passages import hop
 
 pytestmark = pytest.mark.network
 FOUNDER = {"de": "1993 von Ian Murdock gegründet", "zh-cn": "1993 年由 Ian Murdock 建立"}

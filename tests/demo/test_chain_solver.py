@@ -12,7 +12,7 @@ from pipeline.demo.chain_solver import solve
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import Request
 from pipeline.types import Message, Rollout, Stop, ToolCall
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
 
 SHELF = Shelf(
     passage("bay", "Lantern Bay", "Lantern Bay is a 1931 Velian drama film directed by Ada Holm and starring Max Orr."),

@@ -11,10 +11,10 @@ from pipeline.distractors.checks import DistractorChecks
 from pipeline.llm.base import Request
 from pipeline.types import AnswerType, Distractor, Message
 from pipeline.types.distractor import Kind
-from tests.graphs import chained
+from tests.graph_drafts import chained
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, hop, passage
+from tests.passages import Shelf, hop, passage
+from tests.scripted_llm import ScriptedLLM
 
 LONG = "Of much else there is nothing to be told here that a reader of reference works would care to look up at all."
 FILM = passage("film", "Lantern Bay", "Lantern Bay is a silent drama film. It was directed by Ada Holm.")

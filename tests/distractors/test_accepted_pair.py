@@ -18,8 +18,8 @@ from pipeline.types.distractor import Kind
 from tests.distractors.pair import DRAFT, SHELF, SOUND, answer_as_reader
 from tests.loop.cast import LINEAGE, Cast, call
 from tests.loop.cast import run as run_seed
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, synthetic
+from tests.passages import Shelf, is_synthetic
+from tests.scripted_llm import ScriptedLLM
 
 
 def write_sound(request: Request) -> Message:
@@ -88,7 +88,7 @@ def test_the_same_fresh_samples_are_run_without_and_with_distractors() -> None:
     assert [v.correct for v in evaluation.without_distractors_verdicts] == [True] * 6
     assert sum(v.correct for v in evaluation.with_distractors_verdicts) == 3
     assert not any(
-        synthetic(i) for r in evaluation.without_distractors for c in r.trajectory.calls for i in c.passage_ids
+        is_synthetic(i) for r in evaluation.without_distractors for c in r.trajectory.calls for i in c.passage_ids
     )
     ids = {d.id for d in evaluation.used}
     for rollout in evaluation.with_distractors:

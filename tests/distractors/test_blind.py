@@ -13,7 +13,7 @@ from pipeline.types import Distractor, Message
 from pipeline.types.distractor import Kind
 from tests.distractors.pair import DRAFT, FILM, HOLM, MILL, SHELF, TOWN, answer_as_reader, make_sound, run_checks
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 REAL = ["models.reader.provider=openai", "models.reader.model=large", "models.reader.base_url=http://127.0.0.1:9/v1"]
 

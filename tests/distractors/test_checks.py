@@ -25,10 +25,10 @@ from tests.distractors.pair import (
     make_sound,
     run_checks,
 )
-from tests.graphs import changed, computed, drafted, step
+from tests.graph_drafts import changed, computed, drafted, step
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 
 @pytest.mark.parametrize("kind", Kind)

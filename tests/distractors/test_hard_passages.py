@@ -22,10 +22,9 @@ from tests.distractors.pair import DRAFT, FILM, HOLM, MILL, TOWN
 from tests.distractors.test_accepted_pair import answer_as_solver
 from tests.distractors.test_blind import REAL
 from tests.loop.cast import LINEAGE
+from tests.passages import Shelf, is_synthetic, passage
 from tests.records import accepted
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
-from tests.shelf import synthetic as is_synthetic
+from tests.scripted_llm import ScriptedLLM
 
 HARLE = passage("harle", "Harle", "Harle is a town on the Oder. Harle was settled by fishermen in 1598.")
 BRO = passage("bro", "Bro", "Bro is a parish. Its church was built in 1702 by Anna Lind, who died in 1759.")

@@ -15,8 +15,8 @@ from pipeline.types.distractor import Kind
 from tests.distractors.test_blind import REAL
 from tests.loop.cast import LINEAGE
 from tests.loop.checks.test_languages import CHINESE, make_draft
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf
+from tests.passages import Shelf
+from tests.scripted_llm import ScriptedLLM
 
 PAINTER, TOWN = CHINESE.passages[1:3]
 ABOUT_THE_TOWN = Distractor(

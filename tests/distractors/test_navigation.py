@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.config.loop import TeacherConfig
 from pipeline.distractors.navigation import Navigation
 from pipeline.types import Hit, Passage
-from tests.shelf import Shelf, passage, synthetic
+from tests.passages import Shelf, is_synthetic, passage
 
 WORDS = "amber birch cedar dune elder fern".split()
 PLAIN = [passage(f"d{n}", f"Place {n}", " ".join(WORDS[: 1 + n % 6])) for n in range(24)]
@@ -48,7 +48,7 @@ def test_searches_follow_the_written_rule(
     before = False
     for step, (query, hits) in enumerate(zip(texts, run_searches(texts, k, rule, key, some_lies), strict=True)):
         ids = [hit.passage.id for hit in hits]
-        lies_found = {i for i in ids if synthetic(i)}
+        lies_found = {i for i in ids if is_synthetic(i)}
         best = rank(query, some_lies)[: min(injected, k - 1)]
         if step == 0:
             assert lies_found == set(best)
@@ -58,7 +58,7 @@ def test_searches_follow_the_written_rule(
             assert lies_found in (set(), set(best))
             assert lies_found or again < 1 or not best
             assert not lies_found or again > 0
-        plain_ids = [i for i in ids if not synthetic(i)]
+        plain_ids = [i for i in ids if not is_synthetic(i)]
         expected = rank(query, PLAIN)[: k - len(lies_found)]
         assert sorted(plain_ids) == sorted(expected)
         assert lies_found or plain_ids == expected
@@ -69,35 +69,35 @@ def test_searches_follow_the_written_rule(
 def test_with_the_papers_numbers_the_first_search_returns_two() -> None:
     hits = run_searches(["amber birch cedar dune"], 5, TeacherConfig())[0]
     assert len(hits) == 5
-    assert sum(synthetic(hit.passage.id) for hit in hits) == 2
+    assert sum(is_synthetic(hit.passage.id) for hit in hits) == 2
 
 
 def test_at_probability_one_every_second_search_returns_some_and_at_zero_only_the_first() -> None:
     queries = [f"{word} cedar" for word in WORDS]
     for again, pattern in ((1.0, [True, False] * 3), (0.0, [True] + [False] * 5)):
         results = run_searches(queries, 5, TeacherConfig(injected_again=again))
-        assert [any(synthetic(hit.passage.id) for hit in hits) for hits in results] == pattern
+        assert [any(is_synthetic(hit.passage.id) for hit in hits) for hits in results] == pattern
 
 
 def test_at_the_default_probability_half_of_the_searches_return_some() -> None:
     drawn = []
     for key in range(400):
         _, _, third = run_searches(["cedar", "cedar dune", "cedar fern"], 5, TeacherConfig(), str(key))
-        drawn.append(any(synthetic(hit.passage.id) for hit in third))
+        drawn.append(any(is_synthetic(hit.passage.id) for hit in third))
     assert 0.44 < sum(drawn) / len(drawn) < 0.56
 
 
 def test_a_forced_search_without_results_blocks_nothing() -> None:
     rule = TeacherConfig(injected_again=1)
     first, second = run_searches(["fern", "cedar"], 5, rule, lies=LIES[:1])
-    assert not any(synthetic(hit.passage.id) for hit in first)
+    assert not any(is_synthetic(hit.passage.id) for hit in first)
     assert len(first) == len(rank("fern", PLAIN)[:5])
-    assert any(synthetic(hit.passage.id) for hit in second)
+    assert any(is_synthetic(hit.passage.id) for hit in second)
 
 
 def test_the_order_is_shuffled_by_the_key() -> None:
     orders = {
-        tuple(synthetic(hit.passage.id) for hit in run_searches(["cedar dune"], 5, TeacherConfig(), str(key))[0])
+        tuple(is_synthetic(hit.passage.id) for hit in run_searches(["cedar dune"], 5, TeacherConfig(), str(key))[0])
         for key in range(60)
     }
     assert len(orders) == 10  # all ways to place two among five
@@ -113,7 +113,7 @@ def test_results_depend_only_on_the_sequence_of_searches() -> None:
 @pytest.mark.parametrize("k", [1, 2])
 def test_one_passage_of_the_index_is_always_returned(k: int) -> None:
     hits = run_searches(["cedar dune"], k, TeacherConfig())[0]
-    assert sum(not synthetic(hit.passage.id) for hit in hits) == 1
+    assert sum(not is_synthetic(hit.passage.id) for hit in hits) == 1
     assert len(hits) == k
 
 

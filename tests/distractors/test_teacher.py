@@ -12,10 +12,10 @@ from pipeline.distractors.teacher import is_imitated, teacher_rollouts
 from pipeline.llm.base import Request
 from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Message, Outcome, TeacherRollout
 from pipeline.types.distractor import Kind
-from tests import graphs
+from tests import graph_drafts
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, call, make_proposal
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage, synthetic
+from tests.passages import Shelf, is_synthetic, passage
+from tests.scripted_llm import ScriptedLLM
 
 SHELF = Shelf(FILM, HOLM, TOWN, *(passage(f"x{n}", f"Tarn {n}", "The Tarn is a river.") for n in range(6)))
 LIE = Distractor(
@@ -28,7 +28,7 @@ BELIEVERS = (1, 3)
 
 
 def make_draft() -> Draft:
-    return graphs.drafted(QUESTION, make_proposal()["steps"], [FILM, HOLM, TOWN])
+    return graph_drafts.drafted(QUESTION, make_proposal()["steps"], [FILM, HOLM, TOWN])
 
 
 def answer_as_teacher(request: Request) -> Message:
@@ -88,7 +88,7 @@ def test_rollouts_with_the_same_searches_see_the_same_so_that_their_turns_can_be
 def test_no_agent_is_told_which_passage_is_synthetic() -> None:
     rollouts, _ = run_teacher()
     trajectory = rollouts[0].rollout.trajectory
-    assert any(synthetic(i) for c in trajectory.calls for i in c.passage_ids)
+    assert any(is_synthetic(i) for c in trajectory.calls for i in c.passage_ids)
     assert not any("synthetic" in message.content for message in trajectory.messages)
 
 

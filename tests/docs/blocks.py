@@ -19,7 +19,7 @@ import pytest
 
 from pipeline import prompts
 from tests.cli.conftest import SMALL, CommandOutput
-from tests.served import COMMAND
+from tests.server_process import COMMAND
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = ("docs/reference/", "docs/examples/", "docs/glossary.md", "docs/reliability.md", "docs/CONSUMERS.md")

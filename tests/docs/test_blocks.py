@@ -10,7 +10,7 @@ import typer
 from pipeline.cli.app import app
 from tests.cli.conftest import Digsite
 from tests.docs import blocks
-from tests.served import serving
+from tests.server_process import serving
 
 ALL = [block for page in blocks.list_pages() for block in blocks.read_blocks(page)]
 RUN = sorted({block.page for block in ALL if block.language in ("sh", "python") and not block.reason})

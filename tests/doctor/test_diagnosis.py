@@ -18,7 +18,7 @@ from pipeline.doctor.diagnosis import Check
 from pipeline.errors import DigsiteError, RetrievalError
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from tests.chaos.faulty_server import FaultyServer, Reply, Script
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 
 @pytest.fixture(autouse=True)

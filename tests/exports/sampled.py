@@ -22,7 +22,7 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.chat_body import body
 from pipeline.types import Branch, Encounter, Fork, Message, Outcome, Record, Rollout, TeacherRollout, ToolCall, Usage
 from tests import records
-from tests.shelf import Shelf
+from tests.passages import Shelf
 
 ROLLOUTS = 6
 """Rollouts per record: two clean ones, two with tool errors, two wrong."""

@@ -23,10 +23,10 @@ from pipeline.exports.views import base, records
 from pipeline.store.journal import Journal
 from pipeline.types import Record
 from tests.exports.column_types import OF_EACH_TYPE
-from tests.forks import branched
-from tests.hostile import HOSTILE
-from tests.left import files
+from tests.fork_records import branched
+from tests.hostile_texts import HOSTILE
 from tests.records import accepted, batch, hostile, no_draft, rejected
+from tests.run_files import read_files
 from tests.teacher_rollouts import taught
 
 CHOSEN = Selection(config=RunConfig(), include=("below_target",))
@@ -124,7 +124,7 @@ def test_a_journal_gives_the_same_bytes_whatever_finished_first(tmp_path):
         for index, record in enumerate(shuffled):
             writers[index % 2].append(record, order=f"{record.seed.draw:06d}")
         export(read_records(Journal(home / "journal")), home / "ds", CHOSEN)
-        exports.append(files(home / "ds"))
+        exports.append(read_files(home / "ds"))
     assert exports[0] == exports[1]
 
 
@@ -138,7 +138,7 @@ def test_another_hash_seed_gives_the_same_bytes(tmp_path):
     environ = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "other")], env=environ, check=True)
     export(batch(16), tmp_path / "this", CHOSEN)
-    assert files(tmp_path / "other") == files(tmp_path / "this")
+    assert read_files(tmp_path / "other") == read_files(tmp_path / "this")
 
 
 def test_an_address_that_agents_have_read_is_in_no_file_unless_the_gate_is_off(tmp_path):
@@ -164,7 +164,7 @@ def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
     manifest = export(batch(32), tmp_path / "ds", select("qa", shard_bytes=1))
     qa = [shard for shard in manifest.shards if shard.view == "qa"]
     assert all(shard.rows for shard in manifest.shards)
-    assert {shard.path for shard in qa} <= set(files(tmp_path / "ds"))
+    assert {shard.path for shard in qa} <= set(read_files(tmp_path / "ds"))
 
 
 def test_many_shards_load_as_one(tmp_path, monkeypatch):
@@ -225,7 +225,7 @@ def test_unknown_names_are_refused_before_anything_is_written(tmp_path):
 
 def test_a_failure_leaves_the_old_data_set(tmp_path):
     export(batch(8), tmp_path / "ds", CHOSEN)
-    before = files(tmp_path / "ds")
+    before = read_files(tmp_path / "ds")
 
     def fail_after_one():
         yield accepted(1)
@@ -233,7 +233,7 @@ def test_a_failure_leaves_the_old_data_set(tmp_path):
 
     with pytest.raises(RuntimeError):
         export(fail_after_one(), tmp_path / "ds", CHOSEN)
-    assert files(tmp_path / "ds") == before
+    assert read_files(tmp_path / "ds") == before
     assert [p.name for p in tmp_path.iterdir() if p.is_dir()] == ["ds"]
 
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 from pipeline.config import RunConfig
 from pipeline.exports.data_set import Selection, export, read_manifest
 from tests.exports.test_data_set import load_view
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import batch
 from tests.teacher_rollouts import taught
 

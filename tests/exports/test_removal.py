@@ -9,8 +9,8 @@ from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Selection, export, read_manifest
 from pipeline.exports.views import base
-from tests.left import files
 from tests.records import batch
+from tests.run_files import read_files
 
 
 def write(folder: Path, count: int = 16, **fields: Any) -> DatasetManifest:
@@ -23,12 +23,12 @@ YES_NO_LISTS = build(values={"gates": {"policy": "mine"}})
 
 def test_views_that_would_go_are_named_and_stay(tmp_path: Path) -> None:
     write(tmp_path / "ds")
-    before = files(tmp_path / "ds")
+    before = read_files(tmp_path / "ds")
     with pytest.raises(
         UsageError, match=r"would remove rl_openrlhf, rl_search_r1, rl_trl, rl_verifiers, rl_verl_tool "
     ):
         write(tmp_path / "ds", config=YES_NO_LISTS)
-    assert files(tmp_path / "ds") == before
+    assert read_files(tmp_path / "ds") == before
 
 
 def test_what_goes_with_leave_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

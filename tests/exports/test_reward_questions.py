@@ -16,7 +16,7 @@ from tests.analysis.policy_measurements import measure
 from tests.answer_types import decided
 from tests.exports.trajectories.test_strict_calls import with_repairs
 from tests.records import accepted
-from tests.tables import table
+from tests.seed_tables import table
 
 
 def with_solved(n: int, solved: int) -> Record:

@@ -18,8 +18,8 @@ from pipeline.types import NOT_FOUND, Record, Status, twin_key
 from pipeline.types.twin_record import as_record, twin_of
 from tests.loop.twins import SETS
 from tests.records import accepted
-from tests.tables import figures
-from tests.twins import twinned
+from tests.seed_tables import figures
+from tests.twin_records import twinned
 
 CONFIG = build(sets=list(SETS))
 

@@ -7,8 +7,8 @@ import yaml
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import Selection, export
-from tests.left import files
 from tests.records import batch
+from tests.run_files import read_files
 
 CHOSEN = Selection(config=RunConfig())
 
@@ -19,11 +19,11 @@ def select(views, **fields):
 
 def test_named_views_are_replaced_and_the_others_stay(tmp_path):
     original = export(batch(16), tmp_path / "ds", CHOSEN)
-    before = files(tmp_path / "ds")
+    before = read_files(tmp_path / "ds")
     manifest = export(batch(16), tmp_path / "ds", select(("sft", "dpo")))
-    assert (manifest, files(tmp_path / "ds")) == (original, before)
+    assert (manifest, read_files(tmp_path / "ds")) == (original, before)
     grown = export(batch(32), tmp_path / "ds", select(("sft", "dpo")))
-    after = files(tmp_path / "ds")
+    after = read_files(tmp_path / "ds")
     written = {shard.path for shard in grown.shards if shard.view in ("sft", "dpo")}
     changed = {name for name in after if before.get(name) != after[name]}
     assert changed == {"README.md", "manifest.json", "seeds.parquet", *written}
@@ -53,13 +53,13 @@ def test_a_view_that_is_kept_must_be_as_it_was_exported(tmp_path):
     export(batch(8), tmp_path / "ds", CHOSEN)
     (shard,) = (tmp_path / "ds" / "qa").glob("train-*")
     shard.write_bytes(shard.read_bytes() + b"x")
-    before = files(tmp_path / "ds")
+    before = read_files(tmp_path / "ds")
     with pytest.raises(UsageError, match="not as it was exported"):
         export(batch(8), tmp_path / "ds", select(("sft",)))
     (tmp_path / "ds" / "manifest.json").write_text("{}")
     with pytest.raises(UsageError, match="no finished data set of this version"):
         export(batch(8), tmp_path / "ds", select(("sft",)))
-    assert set(files(tmp_path / "ds")) == set(before)
+    assert set(read_files(tmp_path / "ds")) == set(before)
     export(batch(8), tmp_path / "ds", CHOSEN)
     export(batch(8), tmp_path / "ds", select(("sft",)))
 

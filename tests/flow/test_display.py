@@ -15,7 +15,7 @@ import pytest
 from tests.cli.conftest import SMALL
 from tests.flow.conftest import first_line, parent
 from tests.flow.test_server import login, request_server
-from tests.left import files
+from tests.run_files import read_files
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "pipeline.flow.main"
@@ -70,9 +70,9 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
     assert plain.returncode == 0, plain.stderr
     runs = [Path(orjson.loads(command.stdout)["run"]).name for command in (flow, plain)]
     assert runs[0] == runs[1], "the demo model's code was edited between the two"
-    shards = files(tmp_path / "flow/tiny/latest/dataset")
+    shards = read_files(tmp_path / "flow/tiny/latest/dataset")
     assert any(name.endswith(".parquet") for name in shards)
-    assert shards == files(tmp_path / "none/tiny/latest/dataset")
+    assert shards == read_files(tmp_path / "none/tiny/latest/dataset")
 
 
 def check_database(database: Path) -> None:

@@ -20,7 +20,7 @@ from pipeline.run import LogCallbacks, stages
 from tests.cli.conftest import SMALL
 from tests.docs.blocks import read_blocks
 from tests.flow.test_display import MAIN, SHOWN, digsite, find_leftovers
-from tests.left import files
+from tests.run_files import read_files
 
 
 @pytest.mark.slow
@@ -37,7 +37,7 @@ def test_an_engine_gives_the_bytes_of_one_process_and_leaves_nothing_running(tmp
     assert all(map(progress.match, distributed.stderr.splitlines())), "the engine is not quiet"
     single_process = digsite("pipeline.cli", *arguments, "--out", tmp_path / "whole")
     assert single_process.returncode == 0, single_process.stderr
-    assert files(tmp_path / engine / "tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
+    assert read_files(tmp_path / engine / "tiny/latest/dataset") == read_files(tmp_path / "whole/tiny/latest/dataset")
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_the_commands_of_the_page_give_the_bytes_of_one_process_by_two_workers(t
         assert "digsite-batch" in (tmp_path / f"{number}.log").read_text(), "a worker had no batch"
     single_process = digsite("pipeline.cli", "generate", "tiny", *options, tmp_path / "whole")
     assert single_process.returncode == 0, single_process.stderr
-    assert files(tmp_path / "dask/tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
+    assert read_files(tmp_path / "dask/tiny/latest/dataset") == read_files(tmp_path / "whole/tiny/latest/dataset")
 
 
 def test_an_engine_that_is_not_here_is_one_line_before_anything_is_read(

@@ -25,7 +25,7 @@ from pipeline.types import Record, Rollout
 from pipeline.types.version import DocumentChanges, VersionSummary
 from tests.flow.test_deployments import Standing, find_free_port, wait_until
 from tests.rules.source import ROOT
-from tests.served import serving
+from tests.server_process import serving
 
 WIKI, TOPIC = ROOT / "corpora/wiki-25k.jsonl.zst", "Ohio"
 WEEKS, DOCUMENTS, PAIRS = 3, 60, 10

@@ -3,7 +3,7 @@
 from pipeline.config.exports import GateConfig
 from pipeline.gates import Gates, describe_gates
 from pipeline.types import Record
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted
 
 

@@ -5,7 +5,7 @@ import pytest
 from pipeline.gates.duplicate import bands
 from tests.answer_types import decided
 from tests.gates.pairs import enable_only, make_pair, run_gates
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted
 
 LONG = (

@@ -8,7 +8,7 @@ from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.types import Record, Status
 from pipeline.types.model_probe import PriorKnowledge
 from tests.gates.pairs import enable_only, make_pair, run_gates
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted, no_draft
 
 

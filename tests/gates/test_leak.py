@@ -4,8 +4,8 @@ import pytest
 
 from pipeline.types import AnswerType
 from tests.gates.pairs import enable_only, make_pair, run_gates
-from tests.graphs import computed, drafted, step
-from tests.shelf import passage
+from tests.graph_drafts import computed, drafted, step
+from tests.passages import passage
 
 DATE, NUMBER, ENTITY = AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY
 

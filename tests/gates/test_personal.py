@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.gates.personal import mask_record, mask_text
 from pipeline.types import Record
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.gates.pairs import enable_only, make_pair, run_gates
 from tests.records import accepted
 from tests.teacher_rollouts import taught

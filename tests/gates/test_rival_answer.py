@@ -5,7 +5,7 @@ import pytest
 from pipeline.agents import tools
 from pipeline.types import Record
 from tests.gates.pairs import enable_only, run_gates
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted, passage, world
 
 TOWN = world(0).town.title

@@ -20,8 +20,8 @@ from pipeline.llm import deadline, ledger
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Lineage, Message, Passage, ToolCall, Usage
 from tests.golden import places, runs
+from tests.passages import Shelf, passage
 from tests.run.fakes import FACT, FakeCorpus
-from tests.shelf import Shelf, passage
 
 # In words, since of two bare numbers no judge is asked.
 WRONG = ("in 1999", "in 1998", "in 1997", "in 1996")

@@ -14,7 +14,7 @@ from pipeline.llm.pool import Pool
 from pipeline.llm.retry import CallFailure
 from pipeline.types import Message, Usage
 from tests.llm.test_retry import Alone
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
 USAGE = Usage(calls=1, prompt_tokens=80, completion_tokens=20)

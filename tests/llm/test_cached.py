@@ -14,7 +14,7 @@ from pipeline.llm.cached import Cached, request_digest
 from pipeline.llm.ledger import Counted, counting
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Usage
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 ASK = Request(model="m", messages=(Message(role="user", content="Who?"),), tools=(SEARCH, ANSWER))
 

@@ -12,9 +12,9 @@ from pipeline.llm.base import LLM, Request
 from pipeline.loop.episode import run_seed
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Lineage, Message, Record, Seed, ToolCall
-from tests.graphs import chain, step
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.graph_drafts import chain, step
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 FILM = passage("film", "Lantern Bay", "It is a silent drama. It was directed by Ada Holm.")
 HOLM = passage("holm", "Ada Holm", "Ada Holm was a painter. Ada Holm came from Vessby.")

@@ -3,10 +3,10 @@
 from pipeline import config
 from pipeline.context import RunContext
 from pipeline.types import Draft, Message, Passage
-from tests.graphs import drafted
+from tests.graph_drafts import drafted
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, make_proposal
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf
+from tests.passages import Shelf
+from tests.scripted_llm import ScriptedLLM
 
 LEADING = f"{QUESTION[:-1]}, in 1641?"
 """A wording that the audit rejects: it contains the answer."""

@@ -9,8 +9,8 @@ from pipeline.agents.judge import Grade
 from pipeline.agents.tools import render
 from pipeline.text import normalise
 from pipeline.types import AnswerType, Call, Draft, Message, Passage, Rollout, Stop, ToolCall, Trajectory, Verdict
-from tests.graphs import chained
-from tests.shelf import hop, passage
+from tests.graph_drafts import chained
+from tests.passages import hop, passage
 
 FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")
 HOLM = passage("h", "Ada Holm", "Ada Holm was born in Vessby.")

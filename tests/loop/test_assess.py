@@ -12,7 +12,7 @@ from pipeline.types import (
     Verdict,
 )
 from tests.loop.rollouts import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
-from tests.shelf import passage
+from tests.passages import passage
 
 BOTH = passage("b", "Notes", "Ada Holm of Vessby made Lantern Bay.")
 PAGE = passage("w", "Vessby (town)", "A town on a river.")

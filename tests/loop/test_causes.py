@@ -19,11 +19,11 @@ from pipeline.loop.examine import examine
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import review_wording
 from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
-from tests.graphs import chained, changed
+from tests.graph_drafts import chained, changed
 from tests.loop.cast import LINEAGE
 from tests.loop.rollouts import make_rollout
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, hop, passage
+from tests.passages import Shelf, hop, passage
+from tests.scripted_llm import ScriptedLLM
 
 DOOR = passage("door", "Gullwing", "Gullwing patches services.exe through a shim database. It is delivered by Kettle.")
 LOAD = passage("load", "Kettle", "Kettle is a downloader. Kettle also delivers Sandbar to its victims.")

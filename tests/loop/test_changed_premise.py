@@ -6,10 +6,10 @@ import pytest
 
 from pipeline.loop.unanswerable import KINDS, choose_premise_kind, find_misfit
 from pipeline.types import AnswerType, ChangedPremise, sha256
-from tests.graphs import chained
+from tests.graph_drafts import chained
 from tests.loop.cast import FILM, HOLM, TOWN, make_seed
 from tests.loop.twins import CHANGED, Playing, get_twin
-from tests.shelf import hop
+from tests.passages import hop
 
 
 @pytest.mark.parametrize(

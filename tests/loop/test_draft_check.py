@@ -16,7 +16,7 @@ from pipeline.prompts import unfence
 from pipeline.types import Draft, Message, Stop
 from tests.loop.cast import FILM, HOLM, QUESTION, SHELF, TOWN, Cast, call, make_seed
 from tests.loop.checked_drafts import LEADING, READERS, SHOWN, Checking, make_context, make_draft
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
 
 
 def check_text(draft: Draft, shelf: Shelf = SHELF, target: int = 3) -> str:

@@ -12,8 +12,8 @@ from pipeline.loop.graph_review import GraphReview, review_graph
 from pipeline.types import Cause, Message, Passage
 from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 
 def make_citation(source: Passage) -> Citation:

@@ -14,10 +14,10 @@ from pipeline.llm.base import Request
 from pipeline.loop import harden
 from pipeline.loop.episode import run_seed
 from pipeline.types import AnswerType, Draft, Given, Message, Passage, Record, Seed, Status
-from tests.graphs import step
+from tests.graph_drafts import step
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, make_proposal
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 ASKED = passage("question-1", "Question", QUESTION)
 HIDDEN = "When was the home town of whoever directed a silent drama with a bay in its title settled?"

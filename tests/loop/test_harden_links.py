@@ -19,8 +19,8 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
 from pipeline.types import AnswerType, Given, Message, Seed
 from tests.loop.cast import LINEAGE, call
-from tests.scripted import ScriptedLLM
-from tests.shelf import passage
+from tests.passages import passage
+from tests.scripted_llm import ScriptedLLM
 
 NAMES = ["".join(parts) for parts in product("Bor Tal Ves Mun Kir Ost".split(), "da mi ro be".split(), "nlst")]
 MAKERS = [" ".join(parts) for parts in permutations("tall old poor sick proud".split())][: len(NAMES)]

@@ -28,8 +28,8 @@ from pipeline.types import (
 )
 from tests.loop.cast import FILM, HOLM, QUESTION, TOWN, Cast, make_context, make_proposal, make_seed, run
 from tests.loop.checked_drafts import make_draft
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 
 def find_passage(split: str, title: str, text: str) -> Passage:

@@ -15,7 +15,7 @@ from pipeline.store.cache import Cache
 from pipeline.types import Share, Status
 from tests.loop.cast import LINEAGE, SHELF, make_seed
 from tests.loop.policy_runs import POLICIES, Trained, make_config, run_policies
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 
 def test_an_accepted_pair_carries_a_measurement_of_each_policy() -> None:

@@ -24,7 +24,7 @@ from pipeline.types import Message, Record, Status
 from tests.distractors.test_accepted_pair import EDITION
 from tests.loop.cast import LINEAGE, SHELF, call, make_seed
 from tests.loop.policy_runs import Trained, make_config
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 ON = (
     'distractors.kinds=["doppelganger"]',

@@ -23,8 +23,8 @@ from pipeline.types import Message
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from tests.loop.cast import LINEAGE
 from tests.loop.graphs import make_citation, make_graph
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 
 def make_branches() -> Graph:

@@ -21,7 +21,7 @@ from tests.afterwards import test_missing_stages as stages
 from tests.loop import policy_runs as policies
 from tests.loop import twins
 from tests.loop.cast import CHECKS, LINEAGE, QUESTION, SHELF, Cast, get_role, make_context, make_proposal, make_seed
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 WORDS = "http://there/v1 refused a request (400: the message at position 5 must not be empty)"
 Play = Callable[[Request], Any]

@@ -11,7 +11,7 @@ from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.types import Message
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.loop.cast import QUESTION, make_seed
 from tests.loop.checked_drafts import READERS, SHOWN, Checking, count_requests, make_context, make_draft
 

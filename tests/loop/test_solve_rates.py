@@ -17,7 +17,7 @@ from pipeline.types import Cause, Draft, GradedRollout, Label, Message, Record, 
 from tests.loop.cast import Cast, make_context, make_proposal, make_seed
 from tests.loop.cast import run as run_cast
 from tests.loop.checks.reading import DRAFT
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 OTHER = "When was the town settled where the person who directed Lantern Bay grew up?"
 POLICY = ("models.policies.small.model=embedded-weak", "policy=small", "solve_rate=0.2-0.8")

@@ -18,8 +18,8 @@ from pipeline.types import Data, Draft, Record, Trajectory
 from tests.golden.recording import HOME, read_packed_lines
 from tests.golden.strong import convert
 from tests.loop.cast import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 RECORDS = [
     Record.model_validate(convert(orjson.loads(line)["record"]))

@@ -13,11 +13,11 @@ from pipeline.loop.episode import run_seed as run_episode
 from pipeline.loop.unanswerable import is_drawn, make_twin
 from pipeline.types import NOT_FOUND, AnswerType, Message, Status, Twin, Usage, sha256, twin_draft
 from tests.distractors.pair import DRAFT
-from tests.graphs import chained
+from tests.graph_drafts import chained
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, call, make_seed
 from tests.loop.twins import CHANGED, SETS, Playing, get_twin, make_context, run_with_twin
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, hop, passage
+from tests.passages import Shelf, hop, passage
+from tests.scripted_llm import ScriptedLLM
 
 KEY = "ab" * 32
 SCORE = passage("score", "Lantern Bay (score)", "The music of Lantern Bay was wrote by Nils Ferrow, a fiddler.")

@@ -12,8 +12,8 @@ from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed as run_episode
 from pipeline.types import NOT_FOUND, Message, Record, Status, Twin
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, get_role, make_seed
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf
+from tests.passages import Shelf
+from tests.scripted_llm import ScriptedLLM
 
 SETS = (
     "strategy='sage'", "difficulty.adversarial=false", "loop.audit=false",

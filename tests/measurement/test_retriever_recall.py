@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.measurement.gold_questions import GoldQuestion
 from pipeline.measurement.retriever_recall import compare_retrievers
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
 
 MANY = [passage(f"other{n:02}", "Holm", "Holm Holm Holm.") for n in range(12)]
 BOTH = passage("film", "Lantern Bay", "Lantern Bay Holm Holm Holm Holm Holm."), passage("holm", "Ada", "Holm.")

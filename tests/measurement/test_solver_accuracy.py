@@ -16,9 +16,9 @@ from pipeline.llm.base import Request
 from pipeline.measurement.gold_questions import GoldQuestion, read
 from pipeline.measurement.solver_accuracy import measure
 from pipeline.types import Message, Stop, ToolCall
+from tests.passages import Shelf, passage
 from tests.records import accepted
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 SHELF = Shelf(
     passage("film", "Lantern Bay", "Lantern Bay is a silent drama that was directed by Ada Holm."),

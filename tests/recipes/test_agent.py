@@ -25,7 +25,7 @@ from pipeline.llm import written_calls
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body
 from pipeline.types import Trajectory
-from tests.served import COMMAND
+from tests.server_process import COMMAND
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "recipes" / "agent"

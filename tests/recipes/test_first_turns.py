@@ -22,7 +22,7 @@ from pipeline.config import build
 from pipeline.exports.views import base
 from pipeline.reward import reward
 from pipeline.store.files import write_json
-from tests.forks import branched
+from tests.fork_records import branched
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {

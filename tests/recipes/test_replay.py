@@ -24,7 +24,7 @@ from pipeline.types import Passage, Trajectory
 from tests.consumers import environments
 from tests.consumers.told import record_checks
 from tests.replays import generate_run, load_trajectories, observed_calls
-from tests.served import serving
+from tests.server_process import serving
 
 ROOT = Path(__file__).parents[2]
 HUNDRED = 100

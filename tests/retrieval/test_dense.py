@@ -18,8 +18,8 @@ from pipeline.retrieval.engines import dense
 from pipeline.retrieval.engines.dense import DenseRetriever
 from pipeline.retrieval.passage_texts import contents
 from pipeline.retrieval.question_passages import Overlay
-from tests.encoders import needed, write
-from tests.shelf import InMemory, passage
+from tests.passages import InMemory, passage
+from tests.small_encoders import needed, write
 
 needed()
 WORDS = [f"w{number}" for number in range(300)]

@@ -24,8 +24,8 @@ from pipeline.retrieval.http import HttpRetriever
 from pipeline.retrieval.question_passages import Overlay
 from pipeline.run import prepare
 from pipeline.types import Hit
-from tests.served import serving
-from tests.shelf import passage
+from tests.passages import passage
+from tests.server_process import serving
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 BRIDGE, COMET = "Kessel_Bridge", "Comet_Volkova"

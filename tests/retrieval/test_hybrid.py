@@ -10,8 +10,8 @@ from pipeline.retrieval.engines.hybrid import DEPTH, K0, HybridRetriever, fuse
 from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.question_passages import Overlay
 from pipeline.types import Hit
-from tests.encoders import Asked
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.small_encoders import Asked
 
 A, B, C, D = (passage(name, name, f"text of {name}") for name in "abcd")
 

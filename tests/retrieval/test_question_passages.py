@@ -16,8 +16,8 @@ from pipeline.retrieval.open_retriever import kinds, open_retriever
 from pipeline.retrieval.question_passages import IndexChanges, Overlay
 from pipeline.types import Distractor, Passage
 from pipeline.types.distractor import Kind
-from tests.encoders import Asked
-from tests.shelf import InMemory, Shelf, passage, synthetic
+from tests.passages import InMemory, Shelf, is_synthetic, passage
+from tests.small_encoders import Asked
 
 DEPTH = 10
 
@@ -60,7 +60,7 @@ async def test_a_distractor_ranks_as_in_a_rebuilt_index_for_500_queries(
     base = open_retriever(asked(kind), wiki, tmp_path / "base")
     full = open_retriever(asked(kind), rebuild_corpus(wiki, editions), tmp_path / "full")
     expected_hits = [
-        [hit.passage for hit in hits if not synthetic(hit.passage.id) or hit.passage.id == mine.id][:DEPTH]
+        [hit.passage for hit in hits if not is_synthetic(hit.passage.id) or hit.passage.id == mine.id][:DEPTH]
         for mine, hits in zip(editions, await full.search_many(queries, DEPTH + 40), strict=True)
     ]
     same_count = hit_count = 0
@@ -98,10 +98,10 @@ def test_concurrent_questions_never_see_each_other_s_passages(
         mine, theirs = editions[n], editions[order[n]]
         hits = await overlays[n].search_many([f"{mine.title} {mine.text}", f"{theirs.title} {theirs.text}"], k)
         assert mine in [hit.passage for hit in hits[0][:3]]
-        assert {hit.passage.id for results in hits for hit in results if synthetic(hit.passage.id)} == {mine.id}
+        assert {hit.passage.id for results in hits for hit in results if is_synthetic(hit.passage.id)} == {mine.id}
         assert await overlays[n].get(theirs.id) == (theirs if theirs == mine else None)
         assert await overlays[n].document(theirs.document_id) == ([theirs] if theirs == mine else [])
-        assert not any(synthetic(hit.passage.id) for hit in await base.search(mine.text, k))
+        assert not any(is_synthetic(hit.passage.id) for hit in await base.search(mine.text, k))
 
     async def all_of_them() -> None:
         await asyncio.gather(*map(ask, order))
@@ -125,16 +125,16 @@ async def test_hits_are_merged_in_the_order_of_every_retriever(
     overlay = Overlay(open_kind(kind), editions)
     all_hits = await overlay.search("Ostrand harbour port city", 60)
     assert all_hits == sorted(all_hits, key=lambda hit: (-hit.score, hit.passage.id))
-    assert sum(synthetic(hit.passage.id) for hit in all_hits) >= 1
+    assert sum(is_synthetic(hit.passage.id) for hit in all_hits) >= 1
     for k in (-1, 0, 1, 3, 10):
         assert await overlay.search("Ostrand harbour port city", k) == all_hits[: max(0, k)]
-    assert not any(synthetic(hit.passage.id) for hit in await overlay.search("zzyzx", 5))
+    assert not any(is_synthetic(hit.passage.id) for hit in await overlay.search("zzyzx", 5))
 
 
 async def test_an_agent_cannot_tell_synthetic_ids(tiny: Corpus) -> None:
     mine = make_edition(tiny.passages[0], 7).passage
-    assert synthetic(mine.id)
-    assert not synthetic(tiny.passages[0].id)
+    assert is_synthetic(mine.id)
+    assert not is_synthetic(tiny.passages[0].id)
     assert mine.document_id + "#0" == mine.id
     assert len(mine.shown_id) == len(tiny.passages[0].shown_id)
     assert "synthetic" not in mine.shown_id

@@ -22,8 +22,8 @@ from pipeline.retrieval.vocabulary import find_absent_words
 from pipeline.types import Message
 from tests.agents.conversations import make_calls
 from tests.agents.test_agent import ANSWER
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 OPENERS: dict[str, Callable[[Corpus, LuceneRetriever], Retriever]] = {
     "lucene": lambda corpus, retriever: retriever,

@@ -6,7 +6,7 @@ import random
 
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.types import AnswerType
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import draft, world
 
 TAGS = "<answer>{}</answer>"

@@ -10,7 +10,7 @@ from pipeline.reward import reward
 from pipeline.reward.answers import NO, YES
 from pipeline.reward.written_forms import unbox
 from pipeline.types import AnswerType
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import draft, world
 
 EQUAL = [

@@ -34,7 +34,7 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
 from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
 from pipeline.types.distractor import Kind
-from tests.graphs import changed
+from tests.graph_drafts import changed
 
 ROLES = (
     "propose",

@@ -14,7 +14,7 @@ from pipeline.run import LogCallbacks, Run, RunResult, attempts, prepare, stages
 from pipeline.run.batches import Batches, Submit, divide_limits
 from pipeline.run.worker import Batch, run_seeds
 from pipeline.store.worker_answers import ANSWERS, take_left
-from tests import left
+from tests import run_files
 from tests.chaos.command import twice
 from tests.chaos.faulty_server import FaultyServer, digest
 
@@ -74,7 +74,7 @@ async def run_batches(config: RunConfig, submit: Submit | None = respond_in_thre
 
 
 def read_lines(result: RunResult) -> dict[str, bytes]:
-    return left.lines(result.folder)
+    return run_files.read_journal(result.folder)
 
 
 def make_batch(config: RunConfig, answers: Path, **changes: object) -> Batch:

@@ -11,7 +11,7 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.chat_body import body, wire_seed
 from pipeline.serve.demo_server import router
 from pipeline.types import Message, Usage
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 from tests.serve.conftest import Ask
 
 SOLVE = Request(model="embedded", messages=(Message(role="user", content="Who built it?"),), tools=SOLVER_TOOLS)

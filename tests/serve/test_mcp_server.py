@@ -23,7 +23,7 @@ from pipeline.serve.mcp_server import build_server
 from pipeline.serve.retrieval_app import Served
 from pipeline.types import Hit
 from tests.replays import Replay, generate_run, load_trajectories, observed_calls
-from tests.served import COMMAND, serving
+from tests.server_process import COMMAND, serving
 
 TOOLS = ["search", "open", "find"]
 

@@ -19,9 +19,9 @@ from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.question_passages import IndexChanges
 from pipeline.serve.retrieval_app import MOST_PASSAGES, Served, router
 from pipeline.types import Message, ToolCall, Usage
-from tests.scripted import ScriptedLLM
+from tests.passages import passage
+from tests.scripted_llm import ScriptedLLM
 from tests.serve.conftest import Ask
-from tests.shelf import passage
 
 QUERIES = ["Who designed the Kessel Bridge?", "", "\0 zzyzx", "the comet of 1936", "x" * 9000]
 

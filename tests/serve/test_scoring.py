@@ -12,9 +12,9 @@ from pipeline.retrieval.engines import bm25
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.serve.http_server import create_app
 from pipeline.serve.retrieval_app import Served, router
+from tests.passages import Shelf
 from tests.serve.conftest import Ask
 from tests.serve.test_retrieval_app import index_service, line, post
-from tests.shelf import Shelf
 
 __all__ = ["index_service"]
 

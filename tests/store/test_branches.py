@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline.store.amendments import Forks
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import accepted
 
 RECORD = branched()

@@ -18,7 +18,7 @@ from pipeline.store.private_folder import make_private
 from pipeline.store.real_paths import real_root
 from pipeline.store.rows import row_file
 from tests.cli.conftest import SMALL, exit_code
-from tests.left import files as bytes_below
+from tests.run_files import read_files as bytes_below
 
 MARK = review_marks.Mark(key="a", reviewer="Ada", right=True, at="")
 

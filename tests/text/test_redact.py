@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.text.redact import clean, is_disguised, remove_secret
-from tests.hostile import HOSTILE
+from tests.hostile_texts import HOSTILE
 
 ACTING = ("Cc", "Cs")
 BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"}

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from pipeline.types import Record
 from tests.exports.report.test_page import Parsed
-from tests.hostile import HOSTILE, MARKUP
+from tests.hostile_texts import HOSTILE, MARKUP
 from tests.records import accepted, batch, failed, hostile, no_draft, rejected, world
 from tests.teacher_rollouts import taught
 from tests.view.conftest import Made, browsing

@@ -13,7 +13,7 @@ from pipeline.view.browsing import Runs
 from pipeline.view.plots import Matrix
 from tests.analysis.test_seed_rows import begin_run
 from tests.exports.report.test_page import Parsed
-from tests.hostile import HOSTILE
+from tests.hostile_texts import HOSTILE
 from tests.records import hostile, no_draft
 from tests.teacher_rollouts import taught
 from tests.view.conftest import Made, browsing

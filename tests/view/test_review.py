@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from pipeline.store import review_marks
 from tests.analysis.test_seed_rows import begin_run, export_table
 from tests.exports.report.test_page import Parsed
-from tests.hostile import HOSTILE
+from tests.hostile_texts import HOSTILE
 from tests.records import accepted, batch, hostile
 from tests.view.conftest import browsing
 from tests.view.test_item import check_inert

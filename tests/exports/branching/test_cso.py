@@ -4,7 +4,7 @@ from pipeline.exports.branching import cso
 from pipeline.exports.branching.base import State, signature
 from pipeline.types import Message, ToolCall
 from tests.exports.rollouts import W, make_uniform_record
-from tests.forks import branched, fork
+from tests.fork_records import branched, fork
 from tests.records import accepted, draft, rollout
 
 

@@ -2,7 +2,7 @@
 
 from pipeline.exports.branching import eef
 from pipeline.exports.branching.base import State
-from tests.forks import branched, fork
+from tests.fork_records import branched, fork
 from tests.records import Style, accepted, world
 
 W = world(1)

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.exports.branching import pivot
 from pipeline.exports.branching.base import State
-from tests.forks import branched, fork
+from tests.fork_records import branched, fork
 from tests.records import accepted, world
 
 W = world(1)

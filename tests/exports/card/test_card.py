@@ -14,9 +14,9 @@ from pipeline.config import RunConfig, build
 from pipeline.exports.card.card import Contents, bar, card, code, features, fence, front_matter, metadata
 from pipeline.exports.views import base
 from pipeline.types import Usage
-from tests.hostile import HOSTILE, MARKUP
+from tests.hostile_texts import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
-from tests.tables import figures, page, table
+from tests.seed_tables import figures, page, table
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}
 

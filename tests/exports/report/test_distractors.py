@@ -5,7 +5,7 @@ from pipeline.config import RunConfig
 from pipeline.types import Node, Tree
 from pipeline.types.distractor import Kind
 from tests.records import batch
-from tests.tables import figures, page
+from tests.seed_tables import figures, page
 from tests.teacher_rollouts import blindly_read, taught
 
 

@@ -1,8 +1,8 @@
 from pipeline.analysis.estimates import Count
 from pipeline.exports.report import charts
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted, accepted_with_one_hop, below_target, rejected
-from tests.tables import table
+from tests.seed_tables import table
 
 
 def count_diversity(*records):

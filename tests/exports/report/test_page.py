@@ -11,9 +11,9 @@ from pipeline.exports.report.page import SHOWN
 from pipeline.exports.report.rendering import mark_changes, mark_phrases
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Status
-from tests.hostile import HOSTILE, MARKUP
+from tests.hostile_texts import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, no_draft, rejected, world
-from tests.tables import figures, page
+from tests.seed_tables import figures, page
 
 TAGS = set(
     "html head meta title style body header div svg path h1 em p code b dl dt dd nav ul li a main section h2 h3 h4 rect"

@@ -10,9 +10,9 @@ from pipeline.exports.report.page import MOST_BYTES, SHOWN
 from pipeline.types import Record, Status, sha256
 from tests.golden.recording import HOME, read_packed_lines
 from tests.golden.strong import convert
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted, batch, hostile, rejected
-from tests.tables import page
+from tests.seed_tables import page
 from tests.teacher_rollouts import taught
 
 

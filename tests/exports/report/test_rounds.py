@@ -1,7 +1,7 @@
 from pipeline.exports.report import charts
 from pipeline.types import Status
 from tests.records import accepted, batch, no_draft, rejected
-from tests.tables import table
+from tests.seed_tables import table
 
 
 def count_rounds(*records):

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.types import AnswerType
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import draft, world
 
 BASE = draft(world(1))

@@ -3,7 +3,7 @@ import orjson
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import dpo_steps
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import accepted
 
 ENVIRONMENT = environment(RunConfig())

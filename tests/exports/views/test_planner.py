@@ -4,7 +4,7 @@ from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import planner
 from pipeline.types import Hop
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted
 
 ENVIRONMENT = environment(RunConfig())

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.exports.views import rl_search_r1 as view
 from tests.exports.rollouts import make_rows
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.records import accepted
 
 

@@ -2,8 +2,8 @@ import orjson
 
 from pipeline.exports.views import robust_pairs
 from tests.exports.rollouts import ENVIRONMENT, W, make_rows
+from tests.passages import is_synthetic
 from tests.records import accepted
-from tests.shelf import synthetic
 from tests.teacher_rollouts import lie, taught, teacher_rollout
 
 FIRST = ("the crossing", [W.bridge, lie(W).passage])
@@ -40,7 +40,7 @@ def test_a_completion_has_no_observation_and_no_message_marks_anything_as_synthe
     (row,) = rows(taught())
     for side in ("chosen", "rejected"):
         assert [orjson.loads(message)["role"] for message in row[side]] == ["assistant"]
-    assert not any(synthetic(word) for text in row["prompt"] for word in text.split())
+    assert not any(is_synthetic(word) for text in row["prompt"] for word in text.split())
 
 
 def test_prompt_and_tools_are_the_environments():

@@ -6,7 +6,7 @@ import pytest
 from pipeline.exports.views import sft_masked
 from pipeline.types import Fork
 from tests.exports.rollouts import make_record, make_rows
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import accepted
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.exports.views import steps
 from tests.exports.rollouts import W, make_rows
-from tests.forks import branched
+from tests.fork_records import branched
 from tests.records import accepted, confirmed, draft, rollout, trajectory, verdict
 
 

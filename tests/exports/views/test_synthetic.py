@@ -1,8 +1,8 @@
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import synthetic
+from tests.passages import is_synthetic
 from tests.records import accepted
-from tests.shelf import synthetic as is_synthetic
 from tests.teacher_rollouts import blindly_read, taught
 
 ENVIRONMENT = environment(RunConfig())

@@ -5,7 +5,7 @@ from pipeline.config import RunConfig
 from pipeline.exports.card.card import Contents, card
 from pipeline.types import Probe
 from tests.records import accepted, below_target, rejected
-from tests.tables import figures, page
+from tests.seed_tables import figures, page
 
 
 def test_means_are_over_the_correct_fresh_rollouts_of_each_side():

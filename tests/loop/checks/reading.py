@@ -6,9 +6,9 @@ from pipeline.llm.base import LLM
 from pipeline.loop.checks.base import CheckResult, load_checks
 from pipeline.loop.examine import examine
 from pipeline.types import AnswerType, Cause, Draft
-from tests.graphs import chained
+from tests.graph_drafts import chained
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
-from tests.shelf import hop
+from tests.passages import hop
 
 ALL = tuple(name for name, check in load_checks().items() if check.ask)
 HOPS = (

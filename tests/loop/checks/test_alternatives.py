@@ -6,10 +6,10 @@ from pipeline import prompts
 from pipeline.loop.checks.alternatives import check_agreed_answer, find_agreeing_rollouts
 from pipeline.loop.checks.base import CheckResult
 from pipeline.types import Call, Cause, Feedback, Label, Rollout, Stop, Trajectory, Verdict
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.loop.cast import HOLM, TOWN
 from tests.loop.checks.reading import DRAFT, make_context
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 FITS, FITS_NOT = '{"reason": "all stated", "fits": true}', '{"reason": "not stated", "fits": false}'
 

@@ -9,9 +9,9 @@ from pipeline.gates import leak
 from pipeline.loop.rival_answer import find_other_answer, find_rival
 from pipeline.loop.wording_review import find_faults
 from pipeline.types import AnswerType, Cause, Draft
-from tests.graphs import chained, changed
+from tests.graph_drafts import chained, changed
+from tests.passages import Shelf, hop, passage
 from tests.records import accepted
-from tests.shelf import Shelf, hop, passage
 
 FILM = passage("f", "Lantern Bay", "It is a silent drama. It was directed by Ada Holm.")
 HOLM = passage("h", "Ada Holm", "Ada Holm was a painter. Ada Holm came from Vessby.")

@@ -9,7 +9,7 @@ from pipeline.types import Cause
 from pipeline.types.model_probe import known_to
 from tests.loop.checks.reading import DRAFT, list_causes, make_context, run_checks
 from tests.loop.checks.test_readings import run_reader
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 
 @pytest.mark.parametrize(("lucky", "is_shortcut"), [(1, False), (2, True), (3, True)])

@@ -9,7 +9,7 @@ from pipeline.loop.assess import feedback_from_findings
 from pipeline.types import Cause, Label
 from tests.answer_types import decided
 from tests.loop.checks.reading import DRAFT, list_causes, make_context, run_checks
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 
 def make_memory_reader(answers: list[str], *, defended: bool) -> ScriptedLLM:

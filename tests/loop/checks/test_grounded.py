@@ -11,7 +11,7 @@ from pipeline.loop.checks.base import CheckResult
 from pipeline.types import Cause, Round, Stop, Trajectory
 from tests.loop.cast import FILM, HOLM, TOWN
 from tests.loop.checks.reading import DRAFT, list_causes, make_context, run_checks
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 FACTS = {
     "Ada Holm directed Lantern Bay.": FILM.shown_id,

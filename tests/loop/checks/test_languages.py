@@ -11,9 +11,9 @@ from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import find_faults
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Passage
-from tests.graphs import chained, changed
+from tests.graph_drafts import chained, changed
 from tests.loop.rollouts import make_rollout
-from tests.shelf import InMemory, hop, passage
+from tests.passages import InMemory, hop, passage
 
 K = 5
 

@@ -12,10 +12,10 @@ from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.examine import examine
 from pipeline.types import AnswerType, Cause, Message
 from pipeline.types.model_probe import PriorKnowledge, known_to
-from tests.graphs import changed
+from tests.graph_drafts import changed
 from tests.loop.cast import QUESTION
 from tests.loop.checks.reading import ALL, DRAFT, list_causes, make_context, run_checks
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 
 def make_reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:

@@ -19,9 +19,9 @@ from pipeline.loop.episode import run_seed
 from pipeline.loop.question_writing import find_shortcut
 from pipeline.run import prepare
 from pipeline.types import Cause, Draft, Record, Status
-from tests import encoders, graphs
+from tests import graph_drafts, small_encoders
 from tests.loop.cast import FILM, HOLM, SHELF, TOWN, Cast, make_proposal, make_seed
-from tests.scripted import ScriptedLLM
+from tests.scripted_llm import ScriptedLLM
 
 CONCEPTS = ("lantern bay beacon cove", "ada holm painter artist", "vessby tarn riverside")
 """Words with one vector."""
@@ -32,7 +32,7 @@ MILLS = [{"id": f"o{n}", "title": f"Mill {n}", "text": f"Mill {n} was built in {
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
     """Open Lucene and a dense retriever over the same files, as a run does."""
-    encoders.needed()
+    small_encoders.needed()
     home = tmp_path_factory.mktemp("audit")
     texts = [{"id": p.document_id, "title": p.title, "text": p.text} for p in (FILM, HOLM, TOWN)]
     (home / "shelf.jsonl").write_bytes(b"\n".join(map(orjson.dumps, texts + MILLS)))
@@ -40,7 +40,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
     table = np.zeros((1 + len(vocabulary), len(CONCEPTS)), np.float32)
     for row_index, word in enumerate(vocabulary, 1):
         table[row_index, [word in words.split() for words in CONCEPTS].index(True)] = 1
-    dense = {"encoder": str(encoders.write(home / "concepts", vocabulary, table))}
+    dense = {"encoder": str(small_encoders.write(home / "concepts", vocabulary, table))}
     settings = config.build(
         values={
             "strategy": "sage",
@@ -58,7 +58,7 @@ def get_dense_name(context: RunContext) -> str:
 
 
 def make_draft(question: str) -> Draft:
-    return graphs.drafted(question, make_proposal()["steps"], list(SHELF.passages.values()))
+    return graph_drafts.drafted(question, make_proposal()["steps"], list(SHELF.passages.values()))
 
 
 @pytest.mark.slow
@@ -122,8 +122,10 @@ def test_only_another_retriever_makes_another_run(tmp_path: Path) -> None:
 
     assert digest() == digest("lucene") != digest("bm25") != digest("bm25", retriever="bm25")
     assert digest("http://one:80/retrieve#e5") == digest("http://two:81/retrieve#e5") != digest()
-    encoders.needed()
-    encoders_written = [encoders.write(tmp_path / f"{n}" / "e", ["a"], np.full((2, 2), n, np.float32)) for n in (1, 2)]
+    small_encoders.needed()
+    encoders_written = [
+        small_encoders.write(tmp_path / f"{n}" / "e", ["a"], np.full((2, 2), n, np.float32)) for n in (1, 2)
+    ]
     first, second = (digest("dense", dense={"encoder": str(folder)}) for folder in encoders_written)
     assert first != second
 

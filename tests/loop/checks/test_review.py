@@ -20,8 +20,8 @@ from pipeline.types.graph import Citation, FoundStep, Graph
 from pipeline.types.model_probe import naturalness
 from tests.loop.cast import LINEAGE
 from tests.loop.checks.test_audit import DRAFT, SHELF, TOWN
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf
+from tests.passages import Shelf
+from tests.scripted_llm import ScriptedLLM
 
 REAL = {"default": {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}
 IDS = ("director", "home", "year")

@@ -6,9 +6,9 @@ import pytest
 
 from pipeline.loop.rival_answer import find_other_answer, find_rival
 from pipeline.types import AnswerType
-from tests.graphs import chained
+from tests.graph_drafts import chained
 from tests.loop.checks.test_audit import FILM, HOLM, TOWN, change_hop
-from tests.shelf import Shelf, hop, passage
+from tests.passages import Shelf, hop, passage
 
 GENE = passage("sialuria", "Sialuria", "Sialuria is rare. It is caused by mutations in the GNE gene.")
 MUSCLE = passage("muscle", "Nonaka myopathy", "It weakens muscles. Mutations in the GNE gene cause Nonaka myopathy.")

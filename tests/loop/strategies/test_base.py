@@ -4,8 +4,8 @@ import pytest
 
 from pipeline.errors import FormatError
 from pipeline.types import AnswerType
-from tests.graphs import chain, computed, drafted, step
-from tests.shelf import passage
+from tests.graph_drafts import chain, computed, drafted, step
+from tests.passages import passage
 
 TOWN = passage("town", "Vessby", "Vessby lies on\nthe Tarn.  It was founded\tby monks (around 1641).")
 PORT = passage("port", "Skerrow", "Skerrow is a port. It was founded in 1702.")

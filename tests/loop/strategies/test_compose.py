@@ -15,8 +15,8 @@ from pipeline.loop.example_questions import choose_examples
 from pipeline.loop.strategies.compose import choose_operations, describe_links
 from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
 from tests.loop.cast import LINEAGE, call, get_role
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 BAY = passage("bay", "Lantern Bay", "Lantern Bay is a silent drama. It was directed by Ada Holm.")
 PIER = passage("pier", "Copper Pier", "Copper Pier is a comedy. It was directed by Ivo Brandt.")

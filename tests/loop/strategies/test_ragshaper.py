@@ -14,10 +14,10 @@ from pipeline.llm.base import Request
 from pipeline.loop.strategies import ragshaper
 from pipeline.loop.strategies.base import Proposal
 from pipeline.types import Draft, Feedback, Label, Message, Record, Round, Status
-from tests.graphs import drafted, step
+from tests.graph_drafts import drafted, step
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, get_role, make_proposal, make_seed
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf
+from tests.passages import Shelf
+from tests.scripted_llm import ScriptedLLM
 
 MISLED = {
     "dimension": "doppelganger",

@@ -12,10 +12,10 @@ from pipeline.llm.base import Request
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal
 from pipeline.types import Label, Round
-from tests.graphs import drafted
+from tests.graph_drafts import drafted
 from tests.loop.cast import FILM, HOLM, QUESTION, TOWN, Cast, call, make_context, make_proposal, make_seed, run
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.passages import Shelf, passage
+from tests.scripted_llm import ScriptedLLM
 
 OTHER = next(
     page

@@ -1,17 +1,17 @@
-"""What a run or a data set has left on the disk, to be compared."""
+"""Read what a run or a data set wrote, to compare it."""
 
 from pathlib import Path
 
 from pipeline.store.journal import Journal, encode
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file below, by its path from there."""
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of every file in a folder, by its relative path."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def lines(run: Path) -> dict[str, bytes]:
-    """The journal's lines by key; none of them may be damaged, torn or there twice."""
+def read_journal(run: Path) -> dict[str, bytes]:
+    """Return the lines of a journal by key. None may be damaged, torn or a duplicate."""
     journal = Journal(run.resolve() / "journal")
     assert journal.damaged == journal.torn == journal.duplicates == 0
     return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}

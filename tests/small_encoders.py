@@ -1,4 +1,4 @@
-"""Encoders made here, as ONNX models: small, and with vectors that can be worked out by hand."""
+"""Make small encoders as ONNX models, whose vectors can be worked out by hand."""
 
 import re
 from collections import Counter

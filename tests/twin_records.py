@@ -1,4 +1,4 @@
-"""Accepted pairs of `tests/records.py` with a twin: of the town is asked when it burnt down, which nothing states."""
+"""Accepted pairs of `tests/records.py` with a twin that asks when the town burnt down, which no passage states."""
 
 from pipeline.agents import grading
 from pipeline.agents.judge import Grade
@@ -8,7 +8,7 @@ from tests.teacher_rollouts import played
 
 
 def twinned(n: int = 0, answers: tuple[str, ...] = (NOT_FOUND, "1399", NOT_FOUND, NOT_FOUND), **how: object) -> Record:
-    """Its rollouts answer so, each after it read the whole chain."""
+    """Return a record with a twin. Each rollout reads the whole chain and then gives one of the answers."""
     record, w = accepted(n, **how), world(n)  # type: ignore[arg-type]
     draft = record.draft
     assert draft

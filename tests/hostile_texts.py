@@ -65,4 +65,4 @@ MARKUP = (
     "%s %n %(name)s {0} {name}",
     "[click](javascript:alert(1)) ![x](//evil.example)",
 )
-"""Ways to make a page or a Markdown reader do something."""
+"""Texts that try to make a page or a Markdown reader act."""

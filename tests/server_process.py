@@ -1,4 +1,4 @@
-"""A server of the product in a process of its own, on a free port."""
+"""Start a server of the product in another process, on a free port."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ COMMAND = [sys.executable, "-m", "pipeline.cli"]
 def serving(
     *arguments: str | Path, descriptors: int | None = None, environment: Mapping[str, str] | None = None
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process of a server on a free port, and its address."""
+    """Yield the process of a server, and its address."""
     command = [*COMMAND, *map(str, arguments), "--port", "0"]
     if descriptors is not None:
         command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *command]

@@ -1,4 +1,4 @@
-"""The model of the tests: it says what it was told to say, and keeps the requests that it was sent."""
+"""A model for tests: it gives scripted answers and keeps the requests."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""Forks of the records of `tests/records.py`, made by hand so that it is known what follows from them."""
+"""Forks of the records of `tests/records.py`, written by hand so that their consequences are known."""
 
 from collections.abc import Sequence
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The table of seeds of records that no journal holds, and what figures and report make of it."""
+"""Make tables of seeds, figures and reports from records without a journal."""
 
 from collections.abc import Iterable
 

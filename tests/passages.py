@@ -1,4 +1,4 @@
-"""A handful of passages behind the retrieval contract, ranked by how often they hold the query's words."""
+"""Passages for tests, and a retriever over a few of them that counts the words of the query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ def passage(document: str, title: str, text: str, n: int = 0) -> Passage:
 
 
 def hop(source: Passage, answer: str, asked: str = "?", quote: str = "", **more: Any) -> Hop:
-    """A hop that cites the passage: the `quote`, or what stands after its first sentence, or all of it."""
+    """Return a hop that cites the `quote`, or the text after the first sentence of a passage, or all of it."""
     return Hop(
         sub_question=asked, answer=answer, passage_id=source.id, title=source.title,
         quote=quote or source.text.split(". ", 1)[-1], passage_sha256=source.sha256, **more,
     )  # fmt: skip
 
 
-def synthetic(passage_id: str) -> bool:
-    """Is it a distractor's, and of no corpus?"""
+def is_synthetic(passage_id: str) -> bool:
+    """Return whether a passage belongs to a distractor and not to a corpus."""
     return passage_id.startswith(SYNTHETIC)
 
 
@@ -58,7 +58,7 @@ class Shelf(Retriever):
 
 @dataclass(frozen=True)
 class InMemory:
-    """What a retriever needs of a corpus."""
+    """The part of a corpus that a retriever needs."""
 
     passages: tuple[Passage, ...]
     manifest: Manifest | None = None
