@@ -100,7 +100,7 @@ def limb(tree: Tree, index: int) -> TreeBranch:
     return TreeBranch(tuple(nodes), tuple(limb(tree, child) for child in children))
 
 
-def item(record: Record) -> Item:
+def build_item(record: Record) -> Item:
     parts, before = [], None
     for past in record.rounds:
         parts.append(

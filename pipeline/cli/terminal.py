@@ -38,7 +38,7 @@ def pair(record: Record) -> Iterator[Text | Padding]:
 def item(record: Record) -> Iterator[Text | Padding]:
     """Yield the pair, then every round and every rollout."""
     yield from pair(record)
-    trace = traces.item(record)
+    trace = traces.build_item(record)
     for part in trace.parts:
         yield from _round(part, last=part is trace.parts[-1])
     for stage in record.missing:
@@ -98,11 +98,11 @@ def _rollouts(attempts: Iterable[RolloutTrace]) -> Iterator[Text | Padding]:
         graded = f"[{right}{marks}; {verdict.steps} steps]"
         yield text(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {graded}", style="cyan")
         if process:
-            yield _indent(text(_describe_process(process), style="dim"), 5)
+            yield _indent(text(_describe_found_evidence(process), style="dim"), 5)
         yield from _calls(rollout.trajectory)
 
 
-def _describe_process(metrics: RolloutMetrics) -> str:
+def _describe_found_evidence(metrics: RolloutMetrics) -> str:
     hops = ", ".join(
         f"{number} at step {step}" if step else f"{number} never" for number, step in enumerate(metrics.found_at, 1)
     )

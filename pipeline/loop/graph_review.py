@@ -16,6 +16,8 @@ from pipeline.agents import readers
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import show_passage
 from pipeline.context import RunContext
+from pipeline.corpus.language import common_words
+from pipeline.loop.rival_answer import FILLERS
 from pipeline.operations import (
     advice_against_guessing,
     idle_steps,
@@ -203,7 +205,7 @@ async def check_searches(
         skippable = await _find_skippable(graph, retriever)
         needed = graph.needed_steps(skippable)
         if len(needed) < min(least, len(graph.found)):
-            ids = " and ".join(_describe_shared_words(graph, step_id, passages) for step_id in skippable)
+            ids = " and ".join(_describe_shared_words(graph, step_id, passages, context) for step_id in skippable)
             description = (
                 f"a search{over} for the sub-question without the id returns the passage first: {ids}. So the steps "
                 f"before can be skipped, and only {len(needed)} must be searched for (at least {least} are asked for)"
@@ -214,16 +216,17 @@ async def check_searches(
         if graph.is_computed:
             problems += await _check_joint_search(graph, retriever, over, k)
         elif least > 1 and len(graph.found) > 1 and guesses and not problems:
-            problems += await _check_last_search(graph, retriever, over, passages)
+            problems += await _check_last_search(graph, retriever, over, passages, context)
     return problems
 
 
-def _describe_shared_words(graph: Graph, step_id: str, passages: Mapping[str, Passage]) -> str:
+def _describe_shared_words(graph: Graph, step_id: str, passages: Mapping[str, Passage], context: RunContext) -> str:
     step = next(step for step in graph.found if step.id == step_id)
     passage = passages.get(step.citation.passage_id)
     if not passage:
         return f"'{step_id}'"
-    vocabulary = set(words(f"{passage.title} {passage.text}"))
+    fillers = FILLERS | common_words(context.lineage.language)
+    vocabulary = set(words(f"{passage.title} {passage.text}")) - fillers
     shared = [word for word in dict.fromkeys(words(_remove_answers(step))) if word in vocabulary and len(word) > _SHORT]
     return f"'{step_id}' by {', '.join(shared)}" if shared else f"'{step_id}'"
 
@@ -239,7 +242,7 @@ async def _find_skippable(graph: Graph, retriever: Retriever) -> list[str]:
 
 
 async def _check_last_search(
-    graph: Graph, retriever: Retriever, over: str, passages: Mapping[str, Passage]
+    graph: Graph, retriever: Retriever, over: str, passages: Mapping[str, Passage], context: RunContext
 ) -> list[Problem]:
     """Check that nobody finds the answer of a chain by its last sub-question alone.
 
@@ -253,8 +256,8 @@ async def _check_last_search(
         return []
     description = (
         f"a search{over} for the last sub-question without the id returns its passage at rank {rank}: "
-        f"{_describe_shared_words(graph, last.id, passages)}. So a searcher who tries the kinds of things that fit "
-        "needs none of the steps before"
+        f"{_describe_shared_words(graph, last.id, passages, context)}. So a searcher who tries what fits needs none of "
+        "the steps before"
     )
     return [Problem(Cause.QUERY_COLLAPSE, description, "end with a fact that most things of this kind have")]
 

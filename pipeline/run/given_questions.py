@@ -83,7 +83,9 @@ def pairs(records: Iterable[Record]) -> bytes:
 def _read_unchanged(file: str, digest: str) -> tuple[gold_questions.GoldQuestion, ...]:
     questions = _read_answered(file)
     if _digest_questions(questions) != digest:
-        raise UsageError(f"{file}: its questions have changed since the run began; restore them, or use digsite harden")
+        raise UsageError(
+            f"{file}: its questions have changed since the run began; restore the file, or begin anew: digsite harden"
+        )
     return questions
 
 
@@ -137,7 +139,7 @@ def _check_benchmarks(file: str, given_seeds: Sequence[Given], config: RunConfig
     ]
     if len(matches) > _TEST_SPLIT * len(sampled):
         first, name = matches[0]
-        share = f"{len(matches)} of {len(sampled)} questions are of a benchmark that no pair may resemble"
+        share = f"{len(matches)} of {len(sampled)} questions are in a benchmark that no pair may resemble"
         raise UsageError(
-            f"{file}: {share}, such as '{first.question[:60]}' ({name}); use others, such as its train split"
+            f"{file}: {share}, such as '{first.question[:60]}' in {name}; use questions of its train split, or your own"
         )

@@ -255,7 +255,7 @@ def decode(line: bytes, source: str) -> Record:
     except ValidationError as error:
         raise StoreError(f"{source} was written by another version of digsite; name another --out") from error
     if build_head(record, head.order, head.clock) != head or not _is_consistent(record):
-        raise StoreError(f"{source}: the line contradicts itself; remove it, and its seed is run again")
+        raise StoreError(f"{source}: the line contradicts itself; remove it, then resume: its seed is run again")
     return record
 
 

@@ -18,6 +18,6 @@ def make_private(folder: Path) -> None:
         folder.chmod(0o700)
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o077:
-        raise StoreError(f"{folder} is open to another user of this machine")
+        raise StoreError(f"{folder} is open to another user of this machine; move it away, and a private one is made")
     for path in folder.iterdir():
         refuse_links(path)

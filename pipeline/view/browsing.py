@@ -73,7 +73,7 @@ class JournalSource(TabledSource):
                 journal.read(key)
                 break
         else:
-            raise UsageError(f"{path} holds no record that can be read; it is damaged, or another version wrote it")
+            raise UsageError(f"{path} holds no record that can be read: restore it, or use the version that wrote it")
         super().__init__(slug, path, lines, journal, scratch)
 
 

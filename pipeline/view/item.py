@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from pipeline.agents.tools import ShownPassage, all_shown
 from pipeline.analysis.rollout_metrics import FailureKind
-from pipeline.analysis.traces import Item, RolloutTrace, attempts, by_title, item, lay_out_tree
+from pipeline.analysis.traces import Item, RolloutTrace, attempts, build_item, by_title, lay_out_tree
 from pipeline.distractors.encounters import encounters
 from pipeline.exports.report.rendering import BOLD, mark_phrases
 from pipeline.text.redact import clean
@@ -68,7 +68,7 @@ def sheet(record: Record) -> dict[str, Any]:
 
     Rollouts stand beside the measurement, twin or fork that they belong to, as a pair.
     """
-    report_item, draft, distractor_eval, twin = item(record), record.draft, record.distractor_eval, record.twin
+    report_item, draft, distractor_eval, twin = build_item(record), record.draft, record.distractor_eval, record.twin
     return {
         "item": report_item,
         "evidence": _evidence(draft, report_item, record.skippable_hops) if draft else (),

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.analysis.traces import SNIPPET, item, lay_out_tree, snippet, steps
+from pipeline.analysis.traces import SNIPPET, build_item, lay_out_tree, snippet, steps
 from pipeline.exports.report import page
 from pipeline.types import Node, Tree
 from tests.records import accepted, batch, draft, rejected, rollout, world
@@ -26,8 +26,8 @@ def test_a_repaired_call_is_marked_on_the_page():
         update={"trajectory": trajectory.model_copy(update={"messages": messages})}
     )
     mended = record.model_copy(update={"confirmation": (first, *record.confirmation[1:])})
-    assert [step.repaired for step in item(mended).confirmation[0].steps][:2] == [True, False]
-    pages = ["".join(page._fit_articles([(1, item(variant))], 10**6)) for variant in (record, mended)]
+    assert [step.repaired for step in build_item(mended).confirmation[0].steps][:2] == [True, False]
+    pages = ["".join(page._fit_articles([(1, build_item(variant))], 10**6)) for variant in (record, mended)]
     assert [text.count("</span> repaired") for text in pages] == [0, 1]
 
 
@@ -40,7 +40,7 @@ def test_results_are_those_of_the_observation():
 
 @pytest.mark.parametrize("record", batch(8))
 def test_every_search_of_every_agent_is_shown(record):
-    trace = item(record)
+    trace = build_item(record)
     for part in trace.parts:
         assert len(part.agent) == len(part.round.agent.calls)
         assert [len(a.steps) for a in part.attempts] == [len(r.trajectory.calls) for r in part.round.rollouts]
@@ -48,17 +48,17 @@ def test_every_search_of_every_agent_is_shown(record):
 
 
 def test_every_result_can_be_read_in_full():
-    trace = item(accepted(3, rounds=2))
+    trace = build_item(accepted(3, rounds=2))
     ids = {passage.id for passage in trace.passages}
     linked = {r.id for part in trace.parts for a in part.attempts for s in a.steps for r in s.results}
     assert linked <= ids
 
 
 def test_a_round_has_the_draft_that_it_revised():
-    first, second = item(accepted(rounds=2)).parts
+    first, second = build_item(accepted(rounds=2)).parts
     assert first.before is None
     assert second.before == first.round.draft
-    assert [part.before is None for part in item(rejected(reason="co_located")).parts] == [True]
+    assert [part.before is None for part in build_item(rejected(reason="co_located")).parts] == [True]
 
 
 def test_a_snippet_shows_the_answer():

@@ -128,5 +128,5 @@ def test_a_test_split_is_refused_before_anything_is_read(
     listed = write_lines(tmp_path / "bench.jsonl", [orjson.loads(line) for line in questions.read_bytes().splitlines()])
     refused = digsite("harden", corpus, questions, "--against", listed, "--out", tmp_path / "out")
     assert refused.code == 2
-    assert "3 of 3 questions are of a benchmark that no pair may resemble" in refused.err
+    assert "3 of 3 questions are in a benchmark that no pair may resemble" in refused.err
     assert not (tmp_path / "out").exists()

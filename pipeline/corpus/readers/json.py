@@ -161,7 +161,9 @@ def _marks(path: Path, stream: Iterator[bytes]) -> Iterator[tuple[bytes, bytes]]
                 position = token.end()
         tail = buffer[position:]
         if len(tail) > LONGEST:
-            raise CorpusError(f"{path}: holds a text longer than {LONGEST >> 20} MiB; give one object a line")
+            raise CorpusError(
+                f"{path}: holds one string of more than {LONGEST >> 20} MiB, or an open quote; mend or split it"
+            )
     yield b"", tail
 
 

@@ -16,7 +16,7 @@ from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.figures import ACCEPTED, Outside, figures
 from pipeline.analysis.published_signatures import PUBLISHED, SOURCE
 from pipeline.analysis.seed_rows import TELLING, encounters_of_kind
-from pipeline.analysis.traces import Item, item, lay_out_tree
+from pipeline.analysis.traces import Item, build_item, lay_out_tree
 from pipeline.config import RunConfig
 from pipeline.corpus.unreadable_files import in_words
 from pipeline.exports.data_set import DatasetManifest
@@ -72,7 +72,7 @@ def page(
     """Render the page. `read` returns the record of a key; it is called only for the items on the page."""
     run_figures = figures(seeds, outside, config.gates.policy)
     accepted, rejected = (
-        [item(_as_in_table(read(row["key"]), row)) for row in rows]
+        [build_item(_as_in_table(read(row["key"]), row)) for row in rows]
         for rows in (seeds.filter(ACCEPTED).head(SHOWN).select(_ROW).collect().to_dicts(), _choose_rejected(seeds))
     )
     values: dict[str, Any] = {

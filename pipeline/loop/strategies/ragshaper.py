@@ -97,7 +97,7 @@ def check_rules(draft: Draft, least_hops: int) -> None:
     if len(draft.hops) < least_hops:
         raise FormatError(f"The question needs at least {least_hops} dependent hops.")
     if not list_items(draft) and (";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS):
-        raise FormatError("The answer is one entity, date or number, not a list or a sentence.")
+        raise FormatError("Give one entity, date or number as the answer, not a list or a sentence.")
     if not draft.graph.is_computed and contains(question, answer):
         raise FormatError("The question holds its answer.")
 

@@ -97,7 +97,7 @@ def test_an_item_that_is_too_long_is_a_bad_row_and_is_not_kept(tmp_path: Path, m
     long = standard.dumps({"a": list(range(500))})
     bad, good = read_rows(tmp_path / "a.json", f'[{long}, {{"text": "good"}}]')
     assert (bad.error, good.values) == ("longer than 0 MiB", {"text": "good"})
-    with pytest.raises(CorpusError, match="holds a text longer than"):
+    with pytest.raises(CorpusError, match="holds one string of more than"):
         read_rows(tmp_path / "a.json", standard.dumps([{"text": "x" * 5000}]))
 
 
