@@ -83,8 +83,9 @@ async def write_question(
     Raises:
         FormatError: the writer or the reader gave no readable output.
     """
-    earlier, probes, best = list(refused), list[Probe](), ""
     hidden = HiddenAnswers(graph)
+    earlier = [refusal | {"fault": hidden.mask(refusal["fault"])} for refusal in refused]
+    probes, best = list[Probe](), ""
     for attempt in range(ATTEMPTS):
         wordings, probe = await _ask_writer(graph, outcome, hidden, like, earlier, context, attempt)
         probes.append(probe)

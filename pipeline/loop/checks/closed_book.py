@@ -105,7 +105,7 @@ def _find_remembered_answer(draft: Draft, recall: Probe) -> str:
     return ""
 
 
-_CONTESTED_ADVICE = "Name the kind of source or the year in the question, once, or ask for another fact."
+_CONTESTED_ADVICE = "Name the kind of source or the year in the question, once."
 FURTHER = {
     CONTESTED: Meaning(
         "From memory another answer is given, which a general source may support, of the same thing or of another that "

@@ -423,7 +423,7 @@ class MemoryCast(Cast):
     def __call__(self, request: Request) -> Message:
         role = get_role(request)
         if role == "weigh":
-            return self._say(reason="An almanac says 1880.", fits=self.contested.pop(0))
+            return self._say(reason="An almanac says that Ada Holm was born in 1880.", fits=self.contested.pop(0))
         if role == "read":
             return self._say(answer="1880")
         if request.tools and role == "answer" and sum(m.role == "assistant" for m in request.messages) >= len(QUERIES):
@@ -444,7 +444,7 @@ def test_the_writer_names_the_source_of_an_answer_that_another_source_contests()
     assert record.draft.question == SOURCED
     refused = cast.written[1]["earlier"]
     assert [earlier["wording"] for earlier in refused] == [UNSOURCED]
-    assert "An almanac says 1880. Name the kind of source or the year in the question" in refused[0]["fault"]
+    assert "An almanac says that [bay] was born in 1880. Name the kind of source or the year" in refused[0]["fault"]
     generator = [request for request in requests if request.tools and request.tools[-1].name == "propose"]
     assert len(generator) == len(QUERIES) + 1
     assert record.rounds[1].agent.usage == Usage()
