@@ -36,8 +36,8 @@ from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
 _POOL, _BEST = 500, 50
-"""The end of a chain is too easy to find if its passage is among the best fiftieth of up to 500 hits, which are the
-passages of two searches; in a small corpus, any passage is among the best ten."""
+"""The end of a chain is too easy to find if its passage is among the best fiftieth of up to 500 hits, so among ten at
+most. A small corpus has fewer hits, and a place among its first ten says little."""
 _SHORT = 3
 """Words of at most this many letters are not named as the reason for the result of a search."""
 _OF_COMPUTED = frozenset({"incomparable", "misnamed", "unrelated"})
@@ -199,7 +199,7 @@ async def check_searches(
     `passages`, a problem names the words that they share with the sub-questions.
     """
     problems, least = [], context.config.steps[0] if context.config.accepts_by_range else 2
-    guesses = context.config.models.of("seeker").capabilities.understands
+    can_guess = context.config.models.of("seeker").capabilities.understands
     for name, retriever in context.searched.items():
         over = f" over {name}" if name else ""
         skippable = await _find_skippable(graph, retriever)
@@ -215,7 +215,7 @@ async def check_searches(
         k = context.config.retrieval.k
         if graph.is_computed:
             problems += await _check_joint_search(graph, retriever, over, k)
-        elif least > 1 and len(graph.found) > 1 and guesses and not problems:
+        elif least > 1 and len(graph.found) > 1 and can_guess and not problems:
             problems += await _check_last_search(graph, retriever, over, passages, context)
     return problems
 

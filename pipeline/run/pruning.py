@@ -1,4 +1,4 @@
-"""Finds and removes states of a corpus that no run needs any more: the prepared texts, the links and the indexes.
+"""Find and remove states of a corpus that no run needs any more: the prepared texts, the links and the indexes.
 
 Each change of the documents leaves such a state, since every version of a run has its own. The newest version of a run
 needs its state, and so does a run that a link such as `latest` names.

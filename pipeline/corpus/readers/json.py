@@ -29,9 +29,8 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 def unwrap(path: Path, limits: ReadLimits, is_document: IsDocument) -> Iterator[Row]:
     """Yield the items of an array, the lines, or what one object holds.
 
-    An object that is no document itself holds its rows in a list of objects: that whose first object is a document, or
-    else the only one. Lists within lists belong to their rows. So the answers of search servers and of other services
-    need no names here.
+    An object that is no document itself holds its rows in a list of objects: the list whose first object is a document,
+    or else the only list. A list inside a list belongs to a row. So no search server has to be known by name.
     """
     beginning = next((head for chunk in chunks(path, limits) if (head := chunk.lstrip())), b"")
     if beginning.startswith(b"["):
