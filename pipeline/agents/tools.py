@@ -5,7 +5,8 @@ The name of the last tool tells the agent's role:
 - The solver has `search`, `open` and `answer`, and `find` if the settings say so. The teacher has the same but `open`.
 - The generator has `search`, `open`, `check` and `propose`. The refiner ends with `revise` and the composer with
   `compose`; both search and check only if the settings let them.
-- The agent that rewrites a given question has `links` too.
+- The planner of evidence graphs has `search`, `open` and `propose`.
+- The planner, and the agent that rewrites a given question, have `links` too if the corpus has any.
 - The curator has `explore` alone, and calls it once for each action.
 """
 
@@ -145,7 +146,7 @@ def unwrap_draft(arguments: str) -> str:
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
-GRAPH_TOOLS = (SEARCH, OPEN_FEW, PROPOSE_GRAPH)
+GRAPH_TOOLS, LINKED_GRAPH_TOOLS = (SEARCH, OPEN_FEW, PROPOSE_GRAPH), (SEARCH, OPEN_FEW, LINKS, PROPOSE_GRAPH)
 GROUND_TOOLS, REWRITE_TOOLS = (SEARCH, OPEN, GROUND), (SEARCH, OPEN, _check(REWRITE.name), REWRITE)
 COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
 
@@ -162,9 +163,18 @@ def show_passage(passage: Passage, *, numbered: bool = False) -> dict[str, str]:
 
 
 def number_sentences(text: str) -> str:
-    return "\n".join(
-        f"[{number}] {' '.join(text[start:end].split())}" for number, (start, end) in enumerate(sentences(text), 1)
-    )
+    return "\n".join(f"[{number}] {sentence}" for number, sentence in enumerate(_split_sentences(text), 1))
+
+
+def show_sentence(passage: Passage, sentence: str) -> str:
+    """Return a sentence of a passage with its number; the first one if `sentence` is empty."""
+    texts = _split_sentences(passage.text)
+    index = texts.index(sentence) if sentence else 0
+    return f"[{index + 1}] {textwrap.shorten(texts[index], _SHORT, placeholder=' ...')}"
+
+
+def _split_sentences(text: str) -> list[str]:
+    return [" ".join(text[start:end].split()) for start, end in sentences(text)]
 
 
 def pick_sentence(passage: Passage, query: str) -> str:
@@ -174,14 +184,13 @@ def pick_sentence(passage: Passage, query: str) -> str:
     """
     if len(passage.text) <= _SHORT:
         return ""
-    texts = [" ".join(passage.text[start:end].split()) for start, end in sentences(passage.text)]
+    texts = _split_sentences(passage.text)
     vocabularies = [set(words(text)) for text in texts]
     counts = Counter(word for vocabulary in vocabularies for word in vocabulary)
     query_words = set(words(query))
     # `fsum` is exact, so that the order of a set decides nothing.
     scores = [fsum(1 / counts[word] for word in vocabulary & query_words) for vocabulary in vocabularies]
-    best = scores.index(max(scores))
-    return f"[{best + 1}] {textwrap.shorten(texts[best], _SHORT, placeholder=' ...')}"
+    return show_sentence(passage, texts[scores.index(max(scores))])
 
 
 def find_shared_titles(passages: Iterable[Passage]) -> frozenset[str]:
@@ -246,8 +255,8 @@ def _first_passages(link: "Related") -> Iterable[tuple[Passage, str]]:
 def _excerpt(passage: Passage, sentence: str) -> str:
     """Return a short passage whole; of a longer one the sentence, or its first one if it is a title that matches."""
     if len(passage.text) <= _SHORT:
-        return " ".join(passage.text.split())
-    return sentence or " ".join(passage.text[slice(*sentences(passage.text)[0])].split())
+        return " ".join(number_sentences(passage.text).split())
+    return show_sentence(passage, sentence)
 
 
 def remove_dates(observation: str) -> str:

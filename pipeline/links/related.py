@@ -31,13 +31,13 @@ class SideLinks:
     def __len__(self) -> int:
         return len(self._links)
 
-    def related(self, passage: Passage, phrases: int = 8, each: int = 3) -> list[Related]:
+    def related(self, passage: Passage, each: int = 3, phrases: int = 8) -> list[Related]:
         """Return what the phrases of a passage lead to, those of the fewest documents first.
 
         Args:
             passage: the passage whose phrases are looked up; one that the corpus lacks has none.
-            phrases: the most phrases.
             each: the most passages of each phrase; every document gives one before any gives a second.
+            phrases: the most phrases.
         """
         links, results = self._links, list[Related]()
         if (place := links.corpus.place(passage.id)) is None:

@@ -76,7 +76,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     is_too_hard = feedback and (feedback.label is Label.UNSOLVED or feedback.cause is Cause.AMBIGUOUS)
     read = partial(_read_rewriting, original, rounds[-1].draft, ":reversed" if is_too_hard else "")
     side_links, searches = context.links.get(seed.side), context.config.generator.searches
-    links = (lambda passage, each: side_links.related(passage, each=each)) if side_links else None
+    links = side_links.related if side_links else None
     tools = (LINKS, *REWRITE_TOOLS) if links else REWRITE_TOOLS
     rule = sage.require_new_question(rounds)
     refiner = sage.build_author(seed, context, tools, searches, rule, read=read, links=links)

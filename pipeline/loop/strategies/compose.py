@@ -13,7 +13,7 @@ from pipeline import prompts
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
-from pipeline.agents.tools import GRAPH_TOOLS, show_passage
+from pipeline.agents.tools import GRAPH_TOOLS, LINKED_GRAPH_TOOLS, show_passage, show_sentence
 from pipeline.config.loop import LIKE
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
@@ -28,7 +28,7 @@ from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, Strategy, build_draft
 from pipeline.loop.strategies.sage import describe_operations
 from pipeline.operations import settle
-from pipeline.text import dates, numbers, sentences
+from pipeline.text import dates, numbers
 from pipeline.types import Cause, Draft, Label, Message, Passage, Probe, Round, Seed, Stop, Trajectory, Usage, sha256
 from pipeline.types.graph import Graph
 
@@ -134,7 +134,7 @@ def _least_found(target: int, context: RunContext) -> int:
 
 
 def _build_generator(seed: Seed, context: RunContext, target: int, least: int) -> Agent:
-    limits = context.config.generator
+    limits, side_links = context.config.generator, context.links.get(seed.side)
     searches = min(max(SEARCHES, SEARCHES_PER_STEP * target), limits.searches)
 
     def accept(arguments: str, state: AgentState) -> Graph | None:
@@ -155,7 +155,8 @@ def _build_generator(seed: Seed, context: RunContext, target: int, least: int) -
     return Agent(
         llm=context.llm,
         model=context.config.models.of("generator"),
-        tools=GRAPH_TOOLS,
+        tools=LINKED_GRAPH_TOOLS if side_links else GRAPH_TOOLS,
+        links=side_links.related if side_links else None,
         limits=limits.model_copy(update={"searches": searches}),
         retriever=context.side(seed.side),
         k=context.config.retrieval.k,
@@ -189,7 +190,7 @@ async def _outline(seed: Seed, context: RunContext) -> list[str]:
 
 def _links(seed: Seed, context: RunContext) -> list[Related]:
     links = context.links.get(seed.side)
-    return links.related(seed.passage, _PHRASES, _EACH) if links else []
+    return links.related(seed.passage, _EACH, _PHRASES) if links else []
 
 
 def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
@@ -208,9 +209,10 @@ def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
         documents: dict[str, dict[str, Any]] = {}
         for passage, sentence in zip(link.passages, link.sentences, strict=True):
             # Where only the title holds the phrase, its page is about the phrase: it shows how the page begins.
-            text = " ".join((sentence or passage.text[slice(*sentences(passage.text)[0])]).split())
+            text = show_sentence(passage, sentence)
             about = {"id": passage.shown_id, "title": passage.title, "sentence": text}
-            documents.setdefault(passage.document_id, about | {"states_value": bool(dates(text) or numbers(text))})
+            words = text.partition("] ")[2]
+            documents.setdefault(passage.document_id, about | {"states_value": bool(dates(words) or numbers(words))})
         described.append({"phrase": link.phrase, "documents": link.documents, "passages": [*documents.values()]})
     return described
 

@@ -334,7 +334,7 @@ def test_links_are_listed_by_phrase_with_one_passage_per_document() -> None:
         passages=(HOLM, BAY, second),
         sentences=("Ada Holm was born in 1871.", "", "Lantern Bay has a pier."),
     )
-    documents = [(HOLM, "Ada Holm was born in 1871.", True), (BAY, "Lantern Bay is a silent drama.", False)]
+    documents = [(HOLM, "[2] Ada Holm was born in 1871.", True), (BAY, "[1] Lantern Bay is a silent drama.", False)]
     passages = [
         {"id": p.shown_id, "title": p.title, "sentence": sentence, "states_value": states_value}
         for p, sentence, states_value in documents

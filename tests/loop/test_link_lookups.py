@@ -1,4 +1,4 @@
-"""A generator that rewrites a given question may look at the corpus's links, on both sides of the split."""
+"""Generators may look at the links of a corpus: of their side of the split, or of both for a given question."""
 
 import asyncio
 from itertools import permutations, product
@@ -79,6 +79,32 @@ def test_links_of_both_sides_are_offered_to_a_rewriter_if_there_are_any(films: C
     assert ("links" in offered[0]) is linked
     if linked:
         assert all(page.shown_id in listings[0] for page in remaining)
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_planner_of_graphs_is_offered_links_of_its_side_if_there_are_any(films: Corpus, *, linked: bool) -> None:
+    pages = [page for page in films.passages if page.title.endswith("Bay")]
+    threes = [pages[n : n + 3] for n in range(0, len(pages), 3)]
+    sides = ["eval", "train", "train"]
+    trios = (sorted(trio, key=lambda page: side(page.document_id)) for trio in threes)
+    other, first, second = next(trio for trio in trios if [side(page.document_id) for page in trio] == sides)
+    requests = list[Request]()
+
+    def planner(request: Request) -> Message:
+        requests.append(request)
+        if linked and len(requests) == 1:
+            return call("links", passage_id=first.shown_id)
+        return call("propose", steps=[])
+
+    settings = make_settings("strategy=compose").model_copy(update={"questions": config.build().questions})
+    links = prepare.links_of_sides(settings, films) if linked else {}
+    context = RunContext(settings, ScriptedLLM(planner), Bm25Retriever(films), LINEAGE, links=links)
+    asyncio.run(run_seed(Seed(key="ab" * 32, passage=first, draw=0, side="train", target_steps=2), context))
+    assert ("links" in {tool.name for tool in requests[0].tools}) is linked
+    if linked:
+        listing = requests[1].messages[-1].content
+        assert f"[{second.shown_id}] {second.title}: [1] {second.title} is a silent drama. [2] It was made" in listing
+        assert other.shown_id not in listing
 
 
 @pytest.mark.parametrize(
