@@ -197,14 +197,19 @@ def _proves(text: str, spellings: Sequence[str]) -> bool:
 def _is_clear(text: str, alias: str) -> bool:
     """Return whether an alias in a text can only mean the thing itself.
 
-    An alias of one word must have its exact letters and follow no other name: US is not us, nor is Roe in Tom Roe.
+    An alias of one word must have its exact letters and be no part of another name: US is not us, nor is Roe in Tom
+    Roe or Roe Hall. Abbreviations may begin a name: the US Senate is of the US.
     """
     if len(alias.split()) > 1 or not alias.isalpha() or not has_case(alias):
         return True
-    matches = re.finditer(rf"(?<!\w){re.escape(alias)}(?!\w)", text)
-    lines = (text[max(0, match.start() - _BEFORE) : match.start()].rpartition("\n")[2] for match in matches)
-    before = [line.split()[-1:] for line in lines]
-    return any(not word or not word[0].isalpha() or word[0].lower() in {word[0], *_SMALL_WORDS} for word in before)
+    for match in re.finditer(rf"(?<!\w){re.escape(alias)}(?!\w)", text):
+        line = text[max(0, match.start() - _BEFORE) : match.start()].rpartition("\n")[2]
+        word = (line.split() or [""])[-1]
+        is_end = word.isalpha() and word.lower() not in {word, *_SMALL_WORDS}
+        is_beginning = not alias.isupper() and text[match.end() :][:1] == " " and text[match.end() + 1 :][:1].isupper()
+        if not is_end and not is_beginning:
+            return True
+    return False
 
 
 def holds(text: str, phrase: str) -> bool:
