@@ -14,3 +14,8 @@ EVAL_SHARE = 0.05
 def side(document_id: str) -> Side:
     """Return a document's side. It depends on the id alone, so that it never changes while a corpus or a run grows."""
     return "eval" if int(sha256(f"side\0{document_id}")[:8], 16) < EVAL_SHARE * 2**32 else "train"
+
+
+def share(of: Side) -> float:
+    """Return the share of the documents that are on a side."""
+    return EVAL_SHARE if of == "eval" else 1 - EVAL_SHARE

@@ -212,9 +212,8 @@ async def check_searches(
             )
             mend = "ask there for a fact that many things have, or in other words; to mend some of them may be enough"
             problems.append(Problem(Cause.QUERY_COLLAPSE, description, mend))
-        k = context.config.retrieval.k
         if graph.is_computed:
-            problems += await _check_joint_search(graph, retriever, over, k)
+            problems += await _check_joint_search(graph, retriever, over, context)
         elif least > 1 and len(graph.found) > 1 and can_guess and not problems:
             problems += await _check_last_search(graph, retriever, over, passages, context)
     return problems
@@ -225,10 +224,13 @@ def _describe_shared_words(graph: Graph, step_id: str, passages: Mapping[str, Pa
     passage = passages.get(step.citation.passage_id)
     if not passage:
         return f"'{step_id}'"
-    fillers = FILLERS | common_words(context.lineage.language)
-    vocabulary = set(words(f"{passage.title} {passage.text}")) - fillers
+    vocabulary = set(words(f"{passage.title} {passage.text}")) - _list_fillers(context)
     shared = [word for word in dict.fromkeys(words(_remove_answers(step))) if word in vocabulary and len(word) > _SHORT]
     return f"'{step_id}' by {', '.join(shared)}" if shared else f"'{step_id}'"
+
+
+def _list_fillers(context: RunContext) -> frozenset[str]:
+    return FILLERS | common_words(context.lineage.language)
 
 
 async def _find_skippable(graph: Graph, retriever: Retriever) -> list[str]:
@@ -262,17 +264,29 @@ async def _check_last_search(
     return [Problem(Cause.QUERY_COLLAPSE, description, "end with a fact that most things of this kind have")]
 
 
-async def _check_joint_search(graph: Graph, retriever: Retriever, over: str, k: int) -> list[Problem]:
-    """Check that no single search finds all values that an operation uses."""
-    query = " ".join(dict.fromkeys(map(_remove_answers, graph.decisive)))
-    ranks = {hit.passage.id: rank for rank, hit in enumerate(await retriever.search(query, k), 1)}
-    at = [(step, ranks.get(step.citation.passage_id)) for step in graph.decisive]
-    if len(graph.found) == 1 or any(rank is None for _, rank in at):
-        return []
-    places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
-    description = f"one search for '{query}'{over} returns the deciding passages ({places}), without the steps before"
-    mend = "ask for a property that many things have, or add a branch whose passage it does not return"
-    return [Problem(Cause.QUERY_COLLAPSE, description, mend)]
+async def _check_joint_search(graph: Graph, retriever: Retriever, over: str, context: RunContext) -> list[Problem]:
+    """Check that no single search finds all values that an operation uses.
+
+    It searches with the sub-questions, and with their words alone, each once and without the common ones, as searchers
+    who look for everything at once do.
+    """
+    questions = " ".join(dict.fromkeys(map(_remove_answers, graph.decisive)))
+    fillers = _list_fillers(context)
+    telling_words = " ".join(dict.fromkeys(word for word in words(questions) if word not in fillers))
+    queries = [questions, telling_words] if telling_words else [questions]
+    results = await retriever.search_many(queries, context.config.retrieval.k)
+    for query, hits in zip(queries, results, strict=True):
+        ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
+        at = [(step, ranks.get(step.citation.passage_id)) for step in graph.decisive]
+        if len(graph.found) == 1 or any(rank is None for _, rank in at):
+            continue
+        places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
+        description = (
+            f"one search for '{query}'{over} returns the deciding passages ({places}), without the steps before"
+        )
+        mend = "ask for a property that many things have, or add a branch whose passage it does not return"
+        return [Problem(Cause.QUERY_COLLAPSE, description, mend)]
+    return []
 
 
 async def _ask_reader(
@@ -294,7 +308,7 @@ async def _ask_reader(
         messages = context.prompt(
             "oracle/steps",
             passages=[show_passage(passages[passage_id], numbered=True) for passage_id in cited],
-            others=[show_passage(passage) for passage in other_passages if passage.id not in cited],
+            others=[show_passage(passage) for passage in other_passages],
             steps=[described[step.id] for step in graph.steps if step.id in needed],
             to_check=[step.id for step in new],
         )
@@ -308,17 +322,17 @@ async def _ask_reader(
 
 
 async def _find_other_passages(steps: Sequence[FoundStep], graph: Graph, context: RunContext) -> list[Passage]:
-    """Return for each step the best other passage with the title of the cited one, where another answer may stand."""
+    """Return for each step the best passage that the graph does not cite, where another answer may stand.
+
+    A passage with the title of the cited one comes first.
+    """
+    cited = {step.citation.passage_id for step in graph.found}
     results = await context.retriever.search_many(list(map(graph.fill_in, steps)), context.config.retrieval.k)
-    namesakes = (
-        next((hit.passage for hit in hits if _is_namesake(hit.passage, step)), None)
-        for step, hits in zip(steps, results, strict=True)
-    )
-    return list(dict.fromkeys(passage for passage in namesakes if passage))
-
-
-def _is_namesake(passage: Passage, step: FoundStep) -> bool:
-    return passage.id != step.citation.passage_id and passage.title == step.citation.title
+    others = []
+    for step, hits in zip(steps, results, strict=True):
+        passages = [hit.passage for hit in hits if hit.passage.id not in cited]
+        others += sorted(passages, key=lambda passage: passage.title != step.citation.title)[:1]
+    return list(dict.fromkeys(others))
 
 
 def _operands(step: FoundStep | ComputedStep) -> Sequence[str]:

@@ -253,6 +253,9 @@ def describe_answer_form(graph: Graph, outcome: Computation | None, hidden: Hidd
         dates = {"day": "a date: day, month and year", "month": "a month and its year"}
         # 1022 may be a year or a number of stars.
         return dates.get(day.precision, f"a year or another number, as this asks: {ask}")
+    if graph.answer.isdecimal():
+        # Its length would help to guess a key or an identifier.
+        return f"a number, as this asks: {ask}"
     if read_interval(graph.answer):
         shape = "".join("#" if character.isdigit() else character for character in graph.answer)
         return f"an amount in the unit and with the precision of '{shape}' (# is a digit)"

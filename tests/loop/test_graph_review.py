@@ -53,6 +53,36 @@ def test_reader_sees_another_passage_with_the_title_of_a_cited_one() -> None:
     assert [shown["text"] for shown in inputs["others"]] == [namesake.text]
 
 
+def test_reader_sees_the_best_passage_that_no_step_cites() -> None:
+    cited = passage("pier", "Copper Pier", "It was led by Ivo Brandt.")
+    rival = passage("guild", "Pier guild", "Copper Pier was once led by Lea Moor, too.")
+    unlike = passage("bay", "Lantern Bay", "Lantern Bay is a drama.")
+    step = FoundStep(id="head", sub_question="Who led Copper Pier?", answer="Ivo Brandt", citation=make_citation(cited))
+    llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
+    review(step, shelf=Shelf(cited, rival, unlike), llm=llm, sets=["retrieval.k=3"])
+    inputs = prompts.unfence(llm.requests[0].messages[1].content) or {}
+    assert [shown["text"] for shown in inputs["others"]] == [rival.text]
+
+
+@pytest.mark.parametrize(("chatter", "is_refused"), [("of the in which of the", True), ("visited Tahiti Wake", False)])
+def test_one_search_for_the_telling_words_may_not_return_all_values(chatter: str, *, is_refused: bool) -> None:
+    """Common words spoil a search with the sub-questions themselves, but nobody has to search with them."""
+    tahiti = passage("tahiti", "Tahiti", "Wallis visited Tahiti first.")
+    wake = passage("wake", "Wake Island", "Neyra sighted Wake Island first.")
+    noise = passage("noise", "Noise", f"{chatter} {chatter}")
+    steps = [
+        FoundStep(id="a", sub_question="By which of the explorers was Tahiti visited?",
+                  answer="Wallis", citation=make_citation(tahiti)),
+        FoundStep(id="b", sub_question="Which of the explorers sighted Wake Island?",
+                  answer="Neyra", citation=make_citation(wake)),
+        ComputedStep(id="all", sub_question="?", answer="", needs=("a", "b"), operation="list"),
+    ]  # fmt: skip
+    findings = review(*steps, shelf=Shelf(tahiti, wake, noise), sets=["retrieval.k=2", "steps=1-4"]).findings
+    joint = [finding.detail for finding in findings if "returns the deciding passages" in finding.detail]
+    assert bool(joint) is is_refused
+    assert not is_refused or "one search for 'explorers tahiti visited sighted wake island'" in joint[0]
+
+
 def review(
     *steps: FoundStep | ComputedStep,
     shelf: Shelf,

@@ -162,6 +162,7 @@ def test_writer_sees_no_form_of_a_hidden_answer() -> None:
     [
         ("1894", "a year or another number, as this asks: What is the largest lake of [hidden]?"),
         ("3 March 1894", "a date: day, month and year"),
+        ("123456789", "a number, as this asks: What is the largest lake of [hidden]?"),
         ("2.2 %", "an amount in the unit and with the precision of '#.# %' (# is a digit)"),
         ("Vess", "a name or a few words, as short as they can be, as this asks: What is the largest lake of [hidden]?"),
     ],

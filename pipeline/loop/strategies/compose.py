@@ -16,6 +16,7 @@ from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.tools import GRAPH_TOOLS, LINKED_GRAPH_TOOLS, show_passage, show_sentence
 from pipeline.config.loop import LIKE
 from pipeline.context import RunContext
+from pipeline.corpus.split import share
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
 from pipeline.llm.token_estimate import tokens
@@ -57,6 +58,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         passage=show_passage(seed.passage, numbered=True),
         outline=await _outline(seed, context),
         links=_fit(describe_links(links), _ROOM),
+        searched_share=f"{share(seed.side):.0%}",
         operations=choose_operations(seed, target, context),
         target_steps=target,
         least_steps=least,
