@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from pipeline.corpus.seed_passages import explain_refusals, quality
-from pipeline.corpus.split import Side, side
+from pipeline.corpus.train_eval_split import Side, side
 from pipeline.links.related import Related, SideLinks
 from pipeline.links.stored import StoredLinks
 from pipeline.operations import operations

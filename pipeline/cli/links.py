@@ -31,7 +31,7 @@ class Links(options.CorpusOptions):
 
         config = self.settings()
         links = prepare.links(config, prepare.corpus(config))
-        phrases = [_describe_phrase(links, number) for number in self._phrase_numbers(links)]
+        phrases = [_describe_phrase(links, number) for number in self._find_phrase_numbers(links)]
         lines = []
         for phrase in phrases:
             kind = f"{phrase['kind']}, {phrase['documents']} documents"
@@ -41,7 +41,7 @@ class Links(options.CorpusOptions):
                 lines.append(console.text(f"  {passage['passage']}  {passage['title']}: {sentence}"))
         console.result(phrases, *lines, as_json=self.json)
 
-    def _phrase_numbers(self, links: "StoredLinks") -> list[int]:
+    def _find_phrase_numbers(self, links: "StoredLinks") -> list[int]:
         if self.what is None:
             # Phrases are numbered by their hash, so the first ones are a random sample.
             return list(range(min(self.limit, len(links))))

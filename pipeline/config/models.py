@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.config import endpoints, toml
 from pipeline.config.endpoints import Headers, Query, map_models, secrets
-from pipeline.config.weights import name as weights_name
+from pipeline.config.gguf_weights import name as weights_name
 from pipeline.errors import UsageError
 from pipeline.types import DEMO_MODELS, Data, Usage
 from pipeline.types.capabilities import Capabilities

@@ -117,7 +117,7 @@ def solve(request: Request) -> Message:
 
 def read_evidence(request: Request) -> Message:
     """Answer `read`; with an empty answer if the passages give none."""
-    answer = _read(prompts.unfence(request.messages[-1].content) or {})
+    answer = _answer_from_passages(prompts.unfence(request.messages[-1].content) or {})
     return reply({"reason": "read in the passages" if answer else "not in the passages", "answer": answer})
 
 
@@ -127,7 +127,7 @@ def weigh(request: Request) -> Message:
     The model cannot recognise texts about living people, and says that no text is.
     """
     inputs = prompts.unfence(request.messages[-1].content) or {}
-    answer = _read(inputs) if "answer" in inputs else ""
+    answer = _answer_from_passages(inputs) if "answer" in inputs else ""
     fits = bool(answer) and key(answer) == key(inputs["answer"])
     return reply({"reason": f"read: {answer}" if answer else "", "fits": fits})
 
@@ -136,7 +136,7 @@ def reply(content: dict[str, Any]) -> Message:
     return Message(role="assistant", content=orjson.dumps(content).decode())
 
 
-def _read(inputs: dict[str, Any]) -> str:
+def _answer_from_passages(inputs: dict[str, Any]) -> str:
     passages = list(map(read_passage, inputs.get("passages", ())))
     return _Reasoner(passages, set(), can_search=False).answer(inputs["question"]) if passages else ""
 

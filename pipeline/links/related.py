@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pipeline.corpus.split import Side, side
+from pipeline.corpus.train_eval_split import Side, side
 from pipeline.links.stored import StoredLinks
 from pipeline.links.tokens import U64
 from pipeline.types import Data, Passage

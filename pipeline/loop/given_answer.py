@@ -3,7 +3,7 @@
 import re
 
 from pipeline.agents.answers import list_items
-from pipeline.agents.naming import mentions
+from pipeline.agents.name_matching import mentions
 from pipeline.loop.dates_and_numbers import find_dates, find_numbers
 from pipeline.loop.rival_answer import FILLERS
 from pipeline.reward.equality import quantity

@@ -13,7 +13,7 @@ import orjson
 from pydantic import Field
 
 from pipeline.agents import readers
-from pipeline.agents.naming import mentions
+from pipeline.agents.name_matching import mentions
 from pipeline.agents.tools import show_passage
 from pipeline.context import RunContext
 from pipeline.corpus.language import common_words
@@ -328,11 +328,11 @@ async def _find_other_passages(steps: Sequence[FoundStep], graph: Graph, context
     """
     cited = {step.citation.passage_id for step in graph.found}
     results = await context.retriever.search_many(list(map(graph.fill_in, steps)), context.config.retrieval.k)
-    others = []
+    best = list[Passage]()
     for step, hits in zip(steps, results, strict=True):
         passages = [hit.passage for hit in hits if hit.passage.id not in cited]
-        others += sorted(passages, key=lambda passage: passage.title != step.citation.title)[:1]
-    return list(dict.fromkeys(others))
+        best += sorted(passages, key=lambda passage: passage.title != step.citation.title)[:1]
+    return list(dict.fromkeys(best))
 
 
 def _operands(step: FoundStep | ComputedStep) -> Sequence[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import GraphArguments, RewriteArguments, cite
-from pipeline.agents.naming import mentions
+from pipeline.agents.name_matching import mentions
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, show_passage
 from pipeline.context import RunContext

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.agents.naming import mentions, name_pattern, remove_names
+from pipeline.agents.name_matching import mentions, name_pattern, remove_names
 from pipeline.text import dates, numbers, strip_tag, words
 from pipeline.types.graph import ComputedStep, FoundStep, Graph, GraphStep
 from pipeline.values.interval import read_date, read_interval

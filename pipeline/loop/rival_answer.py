@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pipeline.agents.cited import record_search
 from pipeline.agents.grading import holds
-from pipeline.agents.naming import mentions
+from pipeline.agents.name_matching import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import before_things, fillers, language_of
 from pipeline.loop.dates_and_numbers import (

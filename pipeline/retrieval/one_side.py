@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Literal
 
-from pipeline.corpus.split import EVAL_SHARE, side
+from pipeline.corpus.train_eval_split import EVAL_SHARE, side
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Hit, Passage
 

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from pipeline.config import RunConfig
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.corpus.seed_passages import explain_refusals, quality
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.store.journal import Head, Journal, RunIdentity

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from pipeline import registry
-from pipeline.config import RunConfig, weights
+from pipeline.config import RunConfig, gguf_weights
 from pipeline.config.endpoints import context_from_environment, is_server_from_environment
 from pipeline.config.models import ModelConfig, built_in
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.corpus.loading import find_prepared
 from pipeline.corpus.manifest import names
-from pipeline.corpus.split import Side
+from pipeline.corpus.train_eval_split import Side
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories import selection
 from pipeline.gates import Gates
@@ -163,7 +163,7 @@ def check_models(config: RunConfig) -> None:
         if settings.built_in:
             continue
         if settings.provider == "gguf":
-            weights.check(settings.file, settings.model)
+            gguf_weights.check(settings.file, settings.model)
             continue
         context_from_environment()
         for endpoint in settings.each():

@@ -11,7 +11,7 @@ from pipeline.afterwards.resampling import branch
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.corpus.seed_passages import quality
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import ProviderError, RequestRefused
 from pipeline.exports.branching import base, cso

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline import config, prompts
 from pipeline.agents.curator import TRIES, grow, new_titles
 from pipeline.context import RunContext
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.llm.base import Request
 from pipeline.types import Call, Message, Passage, Seed, Tree
 from tests.loop.cast import LINEAGE, call

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.one_side import Sided
 from pipeline.retrieval.open_retriever import kinds, open_retriever

@@ -14,7 +14,7 @@ from pipeline import registry
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.loop.strategies.base import Proposal, Strategy, load_strategy
 from pipeline.retrieval.engines.bm25 import Bm25Retriever

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.corpus import Corpus
 from pipeline.corpus.seed_passages import REFUSALS, explain_refusals, quality
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.types import Passage
 
 FILL = "and it went on like that for a good many more words than anybody would have thought possible on that day"

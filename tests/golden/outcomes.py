@@ -15,7 +15,7 @@ import orjson
 from pipeline import prompts
 from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.llm import deadline, ledger
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Lineage, Message, Passage, ToolCall, Usage

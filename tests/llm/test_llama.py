@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from pipeline.cli import options
-from pipeline.config import RunConfig, build, weights
+from pipeline.config import RunConfig, build, gguf_weights
 from pipeline.config.models import Sampling
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Request
@@ -34,11 +34,11 @@ def make_config(file: Path) -> RunConfig:
 
 def test_a_models_name_depends_on_the_file_and_not_on_its_path(tmp_path: Path) -> None:
     (tmp_path / FILE.name).write_bytes(FILE.read_bytes())
-    name = weights.name(FILE)
-    assert name == weights.name(tmp_path / FILE.name)
+    name = gguf_weights.name(FILE)
+    assert name == gguf_weights.name(tmp_path / FILE.name)
     assert name.startswith("tiny-tool-caller@")
     (tmp_path / FILE.name).write_bytes(FILE.read_bytes()[:-1] + b"x")
-    assert weights.name(tmp_path / FILE.name) != name
+    assert gguf_weights.name(tmp_path / FILE.name) != name
     config = make_config(FILE)
     assert config.models.default.model == name
     assert config.digest() == build(values={"models": {"default": {"provider": "gguf", "file": str(FILE)}}}).digest()
@@ -61,7 +61,7 @@ def test_weights_that_cannot_be_run_are_a_usage_error(tmp_path: Path, monkeypatc
     moved.write_bytes(FILE.read_bytes()[:-1] + b"x")
     with pytest.raises(UsageError, match="contains other weights"):
         prepare.check(config)
-    monkeypatch.setattr(weights, "find_spec", lambda name: None)
+    monkeypatch.setattr(gguf_weights, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the extra 'local'"):
         prepare.check(make_config(FILE))
 

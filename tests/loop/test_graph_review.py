@@ -70,7 +70,7 @@ def test_one_search_for_the_telling_words_may_not_return_all_values(chatter: str
     tahiti = passage("tahiti", "Tahiti", "Wallis visited Tahiti first.")
     wake = passage("wake", "Wake Island", "Neyra sighted Wake Island first.")
     noise = passage("noise", "Noise", f"{chatter} {chatter}")
-    steps = [
+    steps: list[FoundStep | ComputedStep] = [
         FoundStep(id="a", sub_question="By which of the explorers was Tahiti visited?",
                   answer="Wallis", citation=make_citation(tahiti)),
         FoundStep(id="b", sub_question="Which of the explorers sighted Wake Island?",

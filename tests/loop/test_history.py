@@ -9,7 +9,7 @@ import orjson
 from pipeline import prompts
 from pipeline.agents.graph_proposals import WordedGraphArguments
 from pipeline.config.models import ModelConfig, Models
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.loop.strategies import sage
 from pipeline.types import (

@@ -12,7 +12,7 @@ from pipeline import config, corpus
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.one_side import Sided
 

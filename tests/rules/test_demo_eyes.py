@@ -22,7 +22,7 @@ from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seed_passages import quality
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.distractors import checks
 from pipeline.distractors.accepted_pair import write_distractors

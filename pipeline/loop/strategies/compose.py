@@ -16,7 +16,7 @@ from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.tools import GRAPH_TOOLS, LINKED_GRAPH_TOOLS, show_passage, show_sentence
 from pipeline.config.loop import LIKE
 from pipeline.context import RunContext
-from pipeline.corpus.split import share
+from pipeline.corpus.train_eval_split import share
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
 from pipeline.llm.token_estimate import tokens

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline import prompts
-from pipeline.corpus.split import side
+from pipeline.corpus.train_eval_split import side
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.strategies import sage
