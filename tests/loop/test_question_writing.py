@@ -115,7 +115,23 @@ def test_a_clause_that_finds_a_later_step_at_once_is_a_shortcut(wording: str, cl
     settings = config.build(sets=["steps=[2,2]", "retrieval.k=1"])
     context = RunContext(config=settings, llm=ScriptedLLM([]), retriever=retriever, lineage=LINEAGE)
     message = asyncio.run(find_late_entry(wording, graph, context))
-    assert message.startswith(f"a search for '{clause}' returns the passage of [last] first") if clause else not message
+    assert message.startswith(f"a search for '{clause}' returns the passage of [last], so") if clause else not message
+
+
+@pytest.mark.parametrize(("model", "is_fault"), [("m", True), ("", False)])
+def test_a_clause_may_not_find_the_end_of_a_chain_at_any_rank_that_is_shown(model: str, *, is_fault: bool) -> None:
+    """The end is the second hit. Seekers that cannot guess, such as the demo model, see nothing in it."""
+    graph = make_graph("Orlen", quote="Orlen has the lake Vess, ringed by seven windmills.")
+    retriever = Shelf(
+        passage("root", "Lantern Bay", "Lantern Bay is a bay that belongs to Orlen."),
+        passage("mill", "Windmills", "Which of its lakes is ringed by windmills?"),
+        passage("page", "Orlen", "Orlen has the lake Vess, ringed by seven windmills."),
+    )
+    models = {"default": {"provider": "openai", "model": model, "base_url": "http://127.0.0.1:9/v1"}} if model else {}
+    settings = config.build(values={"models": models}, sets=["steps=[2,2]", "retrieval.k=2"])
+    context = RunContext(config=settings, llm=ScriptedLLM([]), retriever=retriever, lineage=LINEAGE)
+    wording = "Lantern Bay belongs to a country. Which of its lakes is ringed by windmills?"
+    assert bool(asyncio.run(find_late_entry(wording, graph, context))) is is_fault
 
 
 def test_clauses_are_sentences_and_their_parts_of_four_words() -> None:
