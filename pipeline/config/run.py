@@ -205,12 +205,14 @@ class RunConfig(Data):
     @property
     def aims(self) -> dict[int, int]:
         """Return how often a seed gets each target, by number of steps."""
-        # Questions of a real model take fewer steps than it aims at, so it aims one step higher. The demo model makes
-        # exactly what it aims at, and questions to harden have no aim.
+        # Questions of a real model take fewer steps than it aims at, so it aims one step higher; each further unnamed
+        # thing makes a question harder to read, so low aims are more frequent. The demo model makes exactly what it
+        # aims at, and questions to harden have no aim.
         falls_short = self.models.of("generator").capabilities.understands and not self.hardens
         moves_up = falls_short and self.accepts_by_range
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)
-        return self.difficulty.aims or dict.fromkeys(range(low, high + 1), 1)
+        weights = {step: high - step + 1 if moves_up else 1 for step in range(low, high + 1)}
+        return self.difficulty.aims or weights
 
     @property
     def band(self) -> TargetRange | None:

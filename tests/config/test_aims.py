@@ -14,7 +14,7 @@ MODEL = {"models": {"default": {"provider": "openai", "model": "m", "base_url": 
 @pytest.mark.parametrize(
     ("values", "aims"),
     [
-        ({}, [3, 4, 5]),
+        ({}, [3, 3, 3, 4, 4, 5]),
         ({"models": {}}, [2, 3, 4]),
         ({"steps": "3"}, [4]),
         ({"steps": "19-20"}, [20]),
@@ -25,7 +25,7 @@ MODEL = {"models": {"default": {"provider": "openai", "model": "m", "base_url": 
         ({"difficulty": {"aims": {"3": 1, "7": 2}}}, [3, 7, 7]),
     ],
 )
-def test_seeds_aim_one_step_above_the_range(values: dict[str, Any], aims: list[int]) -> None:
+def test_seeds_aim_one_step_above_the_range_and_low_more_often(values: dict[str, Any], aims: list[int]) -> None:
     config = build(values=MODEL | values)
     assert [draw_weighted(config.aims, chance) for chance in range(len(aims))] == aims
 
