@@ -13,8 +13,8 @@ from docs.tables import code, made, table
 
 ROOT = Path(__file__).parent.parent
 ROW, LEFT, WIDTH = 30, 250, 1000
-INTRODUCTION = """Each package imports only what stands below it; `lint-imports` checks that. The picture leaves out an import
-if its package is also reached through another one. The table lists all imports.
+INTRODUCTION = """Each package imports only packages that stand below it. The command `lint-imports` checks this rule. The picture
+leaves out an import if a package also reaches the imported package through another package. The table lists all imports.
 
 ![The packages of pipeline, from top to bottom](architecture.svg)
 """

@@ -1,1 +1,1 @@
-"""Work on finished runs: what a policy solves, stages that pairs lack, resampled turns, mixes of runs."""
+"""Work on finished runs: measuring a policy, adding missing stages, resampling turns, mixing runs."""

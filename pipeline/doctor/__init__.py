@@ -1,1 +1,1 @@
-"""What a machine and its models can do, and how to get what they lack."""
+"""Tests of what a machine and its models can do, with advice on how to get what is missing."""

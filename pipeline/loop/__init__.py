@@ -1,1 +1,1 @@
-"""One seed's way to a record: propose, audit, try, assess, revise, confirm."""
+"""The loop that turns one seed into a record: propose, audit, try, assess, revise, confirm."""

@@ -1,1 +1,1 @@
-"""What a text states as a value: the amounts and dates that it allows."""
+"""The values that a text states: the range of amounts or dates that each value stands for."""
