@@ -68,7 +68,9 @@ def picture() -> str:
     """Draw the packages from top to bottom, with an arc for each import that no chain of other arcs shows."""
     shown = packages()
     place = {one.name: number for number, one in enumerate(shown)}
-    imports = {one.name: one.imports for one in shown}
+    behind: dict[str, set[str]] = {}
+    for one in reversed(shown):
+        behind[one.name] = {*one.imports}.union(*(behind[name] for name in one.imports))
     text = []
     for number, one in enumerate(shown):
         y = (number + 1) * ROW
@@ -78,7 +80,7 @@ def picture() -> str:
         said = shorten(one.purpose.replace("`", ""), 76, placeholder=" …")
         text.append(f'<text x="{LEFT + 130}" y="{y}">{escape(said)}</text>')
         for other in one.imports:
-            if not any(other in reached(middle, imports) for middle in one.imports if middle != other):
+            if not any(other in behind[middle] for middle in one.imports if middle != other):
                 below = (place[other] + 1) * ROW
                 radius = (below - y) / 2
                 text.append(
@@ -87,7 +89,3 @@ def picture() -> str:
     size = f'viewBox="0 0 {WIDTH} {(len(shown) + 1) * ROW}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>The packages of pipeline</title>'
     return "\n".join([head, f"<style>\n{STYLE}\n</style>", *text, "</svg>\n"])
-
-
-def reached(name: str, imports: dict[str, tuple[str, ...]]) -> set[str]:
-    return {*imports[name]}.union(*(reached(other, imports) for other in imports[name]))

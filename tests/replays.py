@@ -1,6 +1,5 @@
 """Runs of the demo model, and the calls of their rollouts with what was observed."""
 
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,9 +7,7 @@ import pyarrow.parquet as pq
 
 from pipeline.exports.views.records import record
 from pipeline.types import Trajectory
-from tests.server_process import COMMAND
-
-ROOT = Path(__file__).parents[1]
+from tests.cli.conftest import run_well
 
 
 class Replay(NamedTuple):
@@ -21,8 +18,7 @@ class Replay(NamedTuple):
 
 
 def generate_run(out: Path, corpus: str, *options: str) -> Path:
-    command = [*COMMAND, "generate", corpus, "--no-flow", "--out", str(out), *options]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    run_well("generate", corpus, "--no-flow", "--out", out, *options)
     return out
 
 

@@ -25,7 +25,7 @@ def unshown_words(query: str, shown_texts: Iterable[str], later: Iterable[str]) 
     shown_words = [word for text in texts for word in _WORD.findall(text)]
     all_words = {*shown_words, *(word for text in later for word in _WORD.findall(text))}
     lower = {fold(word) for word in all_words if word[0].islower()}
-    stems = {stem for word in shown_words for stem in _possible_stems(_fold_word(word))}
+    stems = {stem for word in set(shown_words) for stem in _possible_stems(_fold_word(word))}
     unshown = [
         word
         for word in _WORD.findall(query)

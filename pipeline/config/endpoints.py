@@ -4,6 +4,7 @@ import os
 import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from string import Template
@@ -210,10 +211,24 @@ def context_from_environment() -> ssl.SSLContext | None:
     Raises UsageError for a path without certificates.
     """
     paths = {name: Path(value) for name in _VARIABLES if (value := os.environ.get(name, "").strip())}
-    if not paths:
-        return None
+    return _load_context(tuple((name, path, _changed_at(path)) for name, path in paths.items())) if paths else None
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=4)
+def _load_context(certificates: tuple[tuple[str, Path, int], ...]) -> ssl.SSLContext:
+    """Load certificates by variable, path and time of the last change.
+
+    It is cached because loading takes a tenth of a second, and each client and each check of the models needs them.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    for name, path in paths.items():
+    for name, path, _ in certificates:
         try:
             context.load_verify_locations(**{"capath" if path.is_dir() else "cafile": str(path)})
         except OSError as error:

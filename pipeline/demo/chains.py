@@ -1,6 +1,7 @@
 """Builds chains of hops over the passages that an author has seen, and drafts with their questions."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
@@ -112,18 +113,17 @@ def _hides_answers(chain: Chain) -> bool:
         return False
     if any(hop.passage.title == last.passage.title or hop.exit.quote == last.exit.quote for hop in chain[:-1]):
         return False
-    names, texts = _names(chain), _texts(chain)
+    names = _names(chain)
     if len({key(name) for name in names}) < len(names):
         return False
-    return not any(contains(text, name) for index, text in enumerate(texts) for name in names[index + 2 :])
+    return not any(_contains(hop.passage, name) for index, hop in enumerate(chain) for name in names[index + 2 :])
 
 
 def is_led_back(chain: Chain) -> bool:
     """Return whether a passage names the subject of an earlier hop, so that a search for that may find it."""
     names, title = _names(chain), strip_tag(chain[0].passage.title)
-    texts = _texts(chain)
-    return any(contains(text, name) for index, text in enumerate(texts) for name in names[:index]) or any(
-        contains(text, title) for text in texts[1:]
+    return any(_contains(hop.passage, name) for index, hop in enumerate(chain) for name in names[:index]) or any(
+        _contains(hop.passage, title) for hop in chain[1:]
     )
 
 
@@ -131,8 +131,10 @@ def _names(chain: Chain) -> list[str]:
     return [start(chain).name, *(hop.exit.value for hop in chain)]
 
 
-def _texts(chain: Chain) -> list[str]:
-    return [f"{hop.passage.title}\n{hop.passage.text}" for hop in chain]
+@lru_cache(maxsize=16384)
+def _contains(passage: Seen, name: str) -> bool:
+    """Return whether a passage contains a name. It is cached because many chains lead through the same passages."""
+    return contains(f"{passage.title}\n{passage.text}", name)
 
 
 def _dated_by(hop: ChainHop) -> tuple[str, ...]:

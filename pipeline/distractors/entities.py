@@ -9,6 +9,7 @@ instead.
 """
 
 import re
+from functools import lru_cache
 
 from pipeline.text import sentences
 
@@ -88,6 +89,7 @@ def may_live(text: str) -> bool:
     return is_person(text) and not is_dead(text)
 
 
+@lru_cache(maxsize=1024)
 def is_person(text: str) -> bool:
     """Return whether the opening may be about a person, and rather too often than too seldom."""
     parts = [text[span.start : span.end] for span in sentences(text)]
@@ -117,6 +119,7 @@ def is_dead(text: str) -> bool:
     return year is not None and int(year.group()) <= _OLDEST
 
 
+@lru_cache(maxsize=1024)
 def first_sentence(text: str) -> str:
     parts = sentences(text)
     return text[parts[0].start : parts[0].end] if parts else ""

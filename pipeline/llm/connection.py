@@ -11,6 +11,7 @@ import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, cast
 
 import httpx2
@@ -163,7 +164,12 @@ def _has_no_api(answer: httpx2.Response) -> bool:
 
 def trusted_certificates() -> ssl.SSLContext:
     """Return the trusted certificates. Raise UsageError if the environment names a file that cannot be read."""
-    return context_from_environment() or httpx2.create_ssl_context(trust_env=False)
+    return context_from_environment() or _default_certificates()
+
+
+@cache
+def _default_certificates() -> ssl.SSLContext:
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 def limit_body(most: int, most_error: int) -> Callable[[httpx2.Response], Awaitable[None]]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from scipy import stats  # type: ignore[import-untyped]
 
 from pipeline.analysis.comparison import Comparison, ComparisonInput, compare
 from pipeline.analysis.contrasts import Contrast, in_words
@@ -75,6 +74,8 @@ def test_seeds_are_paired_by_passage_and_draw_whatever_their_keys() -> None:
 
 
 def test_a_paired_difference_is_over_seeds() -> None:
+    from scipy import stats  # type: ignore[import-untyped]
+
     first = [accepted(n) for n in (1, 2, 3)]
     second = [accepted(1), below_target(2), below_target(3)]
     paired = compare(make_input(first), make_input([rekey(record) for record in second])).paired

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from scipy import stats  # type: ignore[import-untyped]
 
 from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.estimates import Interval
@@ -50,6 +49,8 @@ def get_figures_by_kind(*records: Record) -> dict[str | None, DistractorFigures]
 
 def compute_interval(means: Sequence[float]) -> tuple[float, float]:
     """Compute Student's interval over questions with equally many pairs."""
+    from scipy import stats  # type: ignore[import-untyped]
+
     low, high = stats.t.interval(0.95, len(means) - 1, sum(means) / len(means), stats.sem(means))
     return float(low), float(high)
 

@@ -2,6 +2,7 @@
 was in flight, and in the end the same bytes as without any kill.
 """
 
+import os
 import random
 import subprocess
 import time
@@ -9,13 +10,15 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import orjson
 import pytest
 
-from tests.chaos.command import CHEAP, CONCURRENCY, Remains, finished, kill, orphans, over, start, twice, until
+from tests.chaos.command import CHEAP, CONCURRENCY, KEY, Remains, finished, kill, orphans, over, start, twice, until
 from tests.chaos.endpoint import Endpoint, serving
 from tests.chaos.wrapped import OPERATIONS
+from tests.cli.conftest import run_well
 from tests.conftest import Figures
 
 EACH = 5
@@ -31,8 +34,10 @@ class Straight(NamedTuple):
 
 
 def run_undisturbed(folder: Path, seeds: int) -> Straight:
-    with serving(folder / "calm") as endpoint:
-        finished(start(folder / "whole", *CHEAP, *over(endpoint.url), "--seeds", str(seeds)))
+    """Run in this process, since nothing kills it."""
+    with serving(folder / "calm") as endpoint, patch.dict(os.environ, {"CANARY_KEY": KEY}):
+        options = [*CHEAP, *over(endpoint.url), "--seeds", str(seeds)]
+        run_well("generate", "tiny", "--out", folder / "whole", *options)
         remains, answered = Remains(folder / "whole"), endpoint.answered()
     remains.whole(seeds)
     assert twice(answered) == 0

@@ -11,21 +11,30 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.journal import Journal, encode
+from tests.cli.conftest import run_well
 from tests.conftest import Figures
 
 ROOT = Path(__file__).parents[2]
 SEEDS = 6
 
 
-def generate(out: Path, hash_seed: str, concurrency: int, options: tuple[str, ...] = ()) -> dict[str, bytes]:
-    """Generate. Return the journal's lines by key, and the bytes of every shard and of the table of seeds."""
-    command = [sys.executable, "-m", "pipeline.cli", "generate", "tiny", "--no-flow", "--retriever", "bm25"]
-    command += ["--seeds", str(SEEDS), "--concurrency", str(concurrency), "--out", str(out), *options]
+def arguments(out: Path, concurrency: int) -> list[str]:
+    command = "generate tiny --no-flow --retriever bm25".split()
+    return [*command, "--seeds", str(SEEDS), "--concurrency", str(concurrency), "--out", str(out)]
+
+
+def generate(out: Path, hash_seed: str, concurrency: int) -> dict[str, bytes]:
+    command = [sys.executable, "-m", "pipeline.cli", *arguments(out, concurrency)]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     process = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert process.returncode == 0, process.stderr
+    return read_output(out)
+
+
+def read_output(out: Path) -> dict[str, bytes]:
+    """Return the journal's lines by key, and the bytes of every shard and of the table of seeds."""
     folder = (out / "tiny" / "latest").resolve()
     journal = Journal(folder / "journal")
     lines = {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
@@ -35,7 +44,10 @@ def generate(out: Path, hash_seed: str, concurrency: int, options: tuple[str, ..
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    files = generate(tmp_path_factory.mktemp("reference"), "0", 1)
+    """Generate in this process, whose hash seed is any, one task after the other."""
+    out = tmp_path_factory.mktemp("reference")
+    run_well(*arguments(out, 1))
+    files = read_output(out)
     assert len([name for name in files if "/" not in name]) == SEEDS
     return files
 

@@ -1,7 +1,6 @@
 """Mistakes that `tests/golden/frozen/terminal` cannot express are reported in one line."""
 
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -95,9 +94,7 @@ def test_an_unreachable_endpoint_is_reported_before_any_work(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
     for command in ("generate tiny --no-flow", "pilot tiny", "preview tiny", "generate tiny --no-flow --wait 0.1"):
-        began = time.monotonic()
         output = digsite(*command.split(), "--model", "openai:m", "--base-url", url)
-        assert time.monotonic() - began < 5
         assert output.code == 1
         assert "cannot be reached" in output.err.splitlines()[-1]
         assert "reading" not in output.err

@@ -4,7 +4,6 @@ The weights need another environment: `tests/consumers` runs a step of the recip
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from pipeline.llm import written_calls
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body
 from pipeline.types import Trajectory
-from tests.server_process import COMMAND
+from tests.replays import generate_run
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "recipes" / "agent"
@@ -74,9 +73,8 @@ def recipe() -> dict[str, ModuleType]:
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Trajectory]]:
     """Return the rows of a run's view, each with the trajectory that it was made from."""
-    out = tmp_path_factory.mktemp("agent")
-    command = [*COMMAND, "generate", "tiny", "--pairs", "3", "--steps", "1-2", "--retriever", "bm25", "--no-flow"]
-    subprocess.run([*command, "--out", str(out)], cwd=ROOT, check=True, capture_output=True)
+    settings = "--pairs 3 --steps 1-2 --retriever bm25".split()
+    out = generate_run(tmp_path_factory.mktemp("agent"), "tiny", *settings)
     data = next(out.glob("*/latest/dataset"))
     stored_records = [
         record(row) for file in (data / "records").glob("*.parquet") for row in pq.read_table(file).to_pylist()

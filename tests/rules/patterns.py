@@ -81,12 +81,12 @@ def _methods_called(source: Source) -> dict[str, frozenset[str]]:
     """Return the methods that a module calls on each name; all of them if it also passes the name on as a value."""
     methods: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     receivers = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
             receivers.add(id(node.value))
             name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
             methods[name] |= WRITERS.get(f"re.{node.attr}", frozenset())
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in receivers:
             methods[node.id] |= METHODS
     return {name: used for name, used in methods.items() if used}
@@ -101,20 +101,20 @@ def _methods_of(module: ModuleType, name: str) -> frozenset[str]:
 
 def _written_in_functions(source: Source) -> Iterator[tuple[str, re.Pattern[Any] | None, frozenset[str]]]:
     names = vars(importlib.import_module(source.module))
-    for function in ast.walk(source.tree):
+    for function in source.nodes:
         if not isinstance(function, ast.FunctionDef):
             continue
+        nodes = list(ast.walk(function))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and node.args and called(node) in WRITERS]
         assigned = {
             target.id: node.value
-            for node in ast.walk(function)
+            for node in (nodes if calls else ())
             if isinstance(node, ast.Assign)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(function):
-            if isinstance(node, ast.Call) and called(node) in WRITERS and node.args:
-                place = source.at(node, ast.unparse(node))
-                yield place, _compiled(node, names, assigned), WRITERS[called(node)]
+        for call in calls:
+            yield source.at(call, ast.unparse(call)), _compiled(call, names, assigned), WRITERS[called(call)]
 
 
 def _compiled(call: ast.Call, names: dict[str, Any], assigned: Mapping[str, ast.expr]) -> re.Pattern[Any] | None:

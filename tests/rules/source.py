@@ -36,7 +36,12 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
-    @property
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, as `ast.walk` yields them."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def module(self) -> str:
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 

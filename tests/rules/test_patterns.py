@@ -22,7 +22,9 @@ HANDED_IN = (
 QUICK = 2e-6
 """Seconds for a character; a pattern that takes less is linear or never slow."""
 MEASURED = 0.03
-"""Seconds that are long enough to be compared."""
+"""Seconds that are long enough to be compared in the full form; a third of it is enough for the quick one."""
+SLOW = 8
+"""Growth on four times the text above which a pattern is slow: halfway between linear and quadratic."""
 
 
 class _Endless(Exception):
@@ -53,22 +55,34 @@ def seconds(pattern: re.Pattern[Any], method: str, text: Any) -> float:
     return time.process_time() - start
 
 
-def growth(pattern: re.Pattern[Any], method: str, recipe: Recipe, length: int) -> float:
+def growth(pattern: re.Pattern[Any], method: str, recipe: Recipe, length: int, least: float) -> float:
     """Return how many times longer a text of four times the length takes: 4 if the time is linear, 16 if it is
-    quadratic."""
+    quadratic.
 
-    def measure(length: int) -> float:
+    The shorter text takes at least `least` seconds. A second measurement is made only if it can change the result.
+    """
+
+    def measure(length: int, enough: float) -> float:
         text = recipe.text(length, type(pattern.pattern))
-        return min(seconds(pattern, method, text) for _ in range(2))
+        first = seconds(pattern, method, text)
+        return first if first < enough else min(first, seconds(pattern, method, text))
 
-    while (short := measure(length)) < MEASURED:
+    while (short := measure(length, least)) < least:
         if length > 100_000:
             return 1.0
         length *= 2
-    return measure(4 * length) / short
+    return measure(4 * length, SLOW * short) / short
 
 
-def faults(use: PatternUse, *, samples: int, confirmed: int, length: int = 1000, limit: float = 20.0) -> list[str]:
+def faults(
+    use: PatternUse,
+    *,
+    samples: int,
+    confirmed: int,
+    length: int = 1000,
+    limit: float = 20.0,
+    least: float = MEASURED / 3,
+) -> list[str]:
     """Return the texts on which a pattern is slow. The growth is measured for the slowest few of them alone."""
     pattern, at = use.pattern, "compiled"
     try:
@@ -82,7 +96,9 @@ def faults(use: PatternUse, *, samples: int, confirmed: int, length: int = 1000,
             slow = []
             for _, method, recipe in [one for one in sorted(times, reverse=True)[:confirmed] if one[0] > QUICK]:
                 at = f"{method}, {recipe}"
-                if (factor := min(growth(pattern, method, recipe, length) for _ in range(2))) > 8:
+                factor = growth(pattern, method, recipe, length, least)
+                # Another process may disturb one measurement.
+                if factor > SLOW and (factor := growth(pattern, method, recipe, length, least)) > SLOW:
                     slow.append(f"{use.place}: {at}: x{factor:.0f} on 4 times the text")
             return slow
     except _Endless:
@@ -98,24 +114,25 @@ def test_no_pattern_takes_more_than_linear_time() -> None:
 
 @pytest.mark.slow
 def test_no_pattern_takes_more_than_linear_time_on_many_texts() -> None:
-    assert [line for use in all_patterns()[0] for line in faults(use, samples=100, confirmed=8)] == []
+    assert [line for use in all_patterns()[0] for line in faults(use, samples=100, confirmed=8, least=MEASURED)] == []
 
 
 @pytest.mark.parametrize(
-    ("pattern", "method"),
+    ("pattern", "method", "limit"),
     [
-        (rb"\s*(?::[^\n]*\s+)*(?:data|event|id|retry):", "match"),
-        (r"[。！？…]+[\"']*(?=\s*[字]|\s*$)", "finditer"),
-        (r"\s*\[[^\[\]]*\]", "finditer"),
-        (r"(\d*\.?\d+)-(\d*\.?\d+)", "fullmatch"),
-        (r"([\w.-]+)\s+Smith", "finditer"),
-        (r"(a|a)*b", "match"),
+        (rb"\s*(?::[^\n]*\s+)*(?:data|event|id|retry):", "match", 1.0),
+        (r"[。！？…]+[\"']*(?=\s*[字]|\s*$)", "finditer", 20.0),
+        (r"\s*\[[^\[\]]*\]", "finditer", 20.0),
+        (r"(\d*\.?\d+)-(\d*\.?\d+)", "fullmatch", 20.0),
+        (r"([\w.-]+)\s+Smith", "finditer", 20.0),
+        (r"(a|a)*b", "match", 1.0),
     ],
 )
-def test_a_slow_pattern_is_found(pattern: str | bytes, method: str) -> None:
+def test_a_slow_pattern_is_found(pattern: str | bytes, method: str, limit: float) -> None:
+    """The time of the two with the short limit grows so fast that no match comes to an end."""
     use = PatternUse("here", re.compile(pattern), frozenset({method}))
     # Another process may disturb one measurement.
-    assert any(faults(use, samples=4, confirmed=1, limit=3.0) for _ in range(3))
+    assert any(faults(use, samples=4, confirmed=1, limit=limit) for _ in range(3))
 
 
 def test_a_linear_pattern_is_not_found() -> None:

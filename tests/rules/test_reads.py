@@ -14,7 +14,7 @@ HOME = "pipeline/store/tables.py"
 def patterns(source: Source) -> list[str]:
     if source.path == HOME:
         return []
-    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+    calls = [node for node in source.nodes if isinstance(node, ast.Call)]
     return [source.at(call, f"`{ast.unparse(call)[:60]}` reads a pattern; {HOME} reads a path") for call in calls
             if called(call).rpartition(".")[2] in WHOLE_FOLDERS or _scans(call)]  # fmt: skip
 

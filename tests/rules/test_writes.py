@@ -39,7 +39,7 @@ def writes(source: Source) -> list[str]:
         for i in source.imports
         if i.module.split(".")[0] in MODULES
     ]
-    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and _writes(node, handles)]
+    calls = [node for node in source.nodes if isinstance(node, ast.Call) and _writes(node, handles)]
     return found + [source.at(c, f"`{ast.unparse(c)[:60]}` writes; files are pipeline/store's") for c in calls]
 
 
