@@ -94,7 +94,7 @@ OPEN = _tool(
 )
 OPEN_FEW = _tool(
     OPEN.name,
-    f"Read a passage that a search has returned, with its neighbours in the document: {OPENED_FEW} in all.",
+    f"Read a passage that was shown, with its neighbours in the document: {OPENED_FEW} in all.",
     OpenArguments,
 )
 PAGED_OPEN = _tool(
