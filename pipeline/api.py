@@ -144,8 +144,8 @@ def export(  # noqa: PLR0913 - options of the user
     type. With None, the data set keeps its form.
 
     Raises:
-        UsageError: the journal is damaged and `allow_damaged` is not set, or views or files would be removed and
-            `allow_removal` is not set. The data set and the settings stay as they are.
+        UsageError: the journal is damaged, unless `allow_damaged` is set. Or views or files would be removed, unless
+            `allow_removal` is set. In both cases, the data set and the settings stay as they are.
     """
     folder = run_folder(run, out)
     before = config = read(folder).config

@@ -199,8 +199,9 @@ def _find_views_to_omit(configs: Sequence[RunConfig], requested: tuple[str, ...]
     env_specific = tuple(name for name in base.names() if base.load(name).options.env_specific)
     if bound := [name for name in requested if name in env_specific]:
         differing = sorted({key for env in environments for key in env if env[key] != environments[0][key]})
+        differences = ", ".join(differing)
         raise UsageError(
-            f"view '{bound[0]}' belongs to one environment, and the runs differ in {', '.join(differing)}; leave it out"
+            f"leave out the view '{bound[0]}': its rows need one environment, and the runs differ in {differences}"
         )
     return env_specific
 

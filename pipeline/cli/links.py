@@ -51,7 +51,9 @@ class Links(options.CorpusOptions):
         if number is not None and not ids:
             return [number]
         if not ids:
-            raise UsageError(f"no phrase '{self.what[:80]}' links documents here, and no document has that id")
+            raise UsageError(
+                f"'{self.what[:80]}' is neither a phrase that links documents of this corpus nor the id of a document"
+            )
         places = [place for place in map(links.corpus.place, ids) if place is not None]
         return list(dict.fromkeys(number for place in places for number in links.of(place)))[: self.limit]
 

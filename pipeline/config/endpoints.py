@@ -95,7 +95,7 @@ def _variables(text: str) -> dict[str, str]:
         if not value:
             raise UsageError(f"set the environment variable {name}: a header or query of a model needs it")
         if not re.fullmatch(r"[ -~]*", value):
-            raise UsageError(f"the value of {name} cannot be sent: it has odd characters")
+            raise UsageError(f"the value of {name} cannot be sent: it may only hold printable ASCII characters")
     return variables
 
 

@@ -187,7 +187,8 @@ class DifficultyConfig(Data):
     aims: dict[Aim, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
     """Number of steps that generators aim at, with weights, such as `{3 = 1, 4 = 2}`. If left out, the numbers in the
     range `steps` plus one, the lower ones more often: `{3 = 3, 4 = 2, 5 = 1}` for 2 to 4. Without `adversarial`, or
-    with the demo model, the numbers in `steps` itself, equally often. `digsite stats` shows which aims suit a corpus."""
+    with the demo model, the numbers in `steps` itself, all equally often. `digsite stats` shows which aims suit a
+    corpus."""
 
     @field_validator("seekers")
     @classmethod

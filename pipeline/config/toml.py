@@ -24,7 +24,7 @@ def read(file: Path) -> dict[str, Any]:
         with file.open("rb") as stream:
             data = stream.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
-            raise UsageError(f"cannot read {file}: settings may have {_MAX_BYTES >> 20} MiB")
+            raise UsageError(f"cannot read {file}: a file of settings may have at most {_MAX_BYTES >> 20} MiB")
         tree = parse(data.decode("utf-8-sig"))
         check(tree)
     except RecursionError as error:

@@ -98,7 +98,9 @@ async def _fail_if_lost(result: Coroutine[None, None, bytes], runner: TaskRunner
             if client is None or client.scheduler_info(n_workers=1)["workers"]:
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > LOST_SECONDS:
-                raise WorkerError(f"the engine has had no worker for {LOST_SECONDS} seconds")
+                raise WorkerError(
+                    f"no worker has been connected for {LOST_SECONDS} seconds: start one, then repeat the command"
+                )
         return await waiting
     finally:
         waiting.cancel()

@@ -208,8 +208,8 @@ def compute_number(
         rounding = "" if number == nominal else f"the nearest {write_decimal(unit)}"
     if high - low > abs(number) * _WIDEST:
         raise OperationError(
-            f"the evidence allows all values from {float(low):.4g} to {float(high):.4g}, too many for one answer; take "
-            "values that lie farther apart, or are more exact"
+            f"the evidence allows all results from {float(low):.4g} to {float(high):.4g}, too many for one answer; "
+            "compute with values that lie farther apart or are stated more exactly"
         )
     interval = ValueInterval(low * size, high * size, kind, nominal * size)
     return Computation(f"{write_decimal(number)} {step.unit}".strip(), AnswerType.NUMBER, interval, rounding=rounding)

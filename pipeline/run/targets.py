@@ -49,6 +49,6 @@ def _check_contexts(config: RunConfig, passage_tokens: int) -> None:
             f", or ask for at most {reachable} with --steps" if (reachable := (room - fixed) // per_step) > 0 else ""
         )
         raise UsageError(
-            f"the {role} has no room for a target of {max_steps} steps: its passages ({portion}) take {needed:,} "
-            f"tokens, but a request holds {room:,}; raise {setting}, or lower retrieval.k{fewer}"
+            f"the context of the {role} is too small for a target of {max_steps} steps: its passages ({portion}) need "
+            f"{needed:,} tokens, and a request may have {room:,}; raise {setting}, or lower retrieval.k{fewer}"
         )

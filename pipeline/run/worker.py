@@ -168,7 +168,9 @@ async def _run_each(
 ) -> list[tuple[Planned, Attempt, Record | BaseException]]:
     async def run_unless_abandoned(seed: Seed) -> Record:
         if not is_wanted():
-            raise WorkerError("the command that started this worker has ended")
+            raise WorkerError(
+                "the command that started this worker has ended, so the seed was not begun; the next command runs it"
+            )
         return await run_seed(seed, context)
 
     async def run_planned(planned: Planned) -> tuple[Planned, Attempt, Record | BaseException]:

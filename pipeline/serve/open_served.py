@@ -60,7 +60,7 @@ def open_run(folder: Path) -> Served:
     if served.corpus.fingerprint != run_file.corpus_fingerprint:
         raise UsageError(
             f"the corpus '{config.corpus.name}' has changed since {folder} was made, and its prepared texts are gone "
-            f"from {config.runtime.out / 'corpora'}; put that folder back, or the files of the corpus as they were"
+            f"from {config.runtime.out / 'corpora'}; restore that folder or the old files of the corpus"
         )
     if served.engine != config.retrieval.identity:
         raise UsageError(

@@ -186,7 +186,7 @@ def test_runs_of_other_environments_have_no_views_of_trajectories(tmp_path: Path
     assert {"sft", "dpo", "rl_trl", "rl_verl_tool", "rl_openrlhf", "sft_openrlhf"}.isdisjoint(done.views)
     assert not (tmp_path / "mix/environment.json").exists()
     assert "`sft`" in (tmp_path / "mix/README.md").read_text()
-    with pytest.raises(UsageError, match="'sft' belongs to one environment, and the runs differ in .*limits"):
+    with pytest.raises(UsageError, match="view 'sft': its rows need one environment, and the runs differ in .*limits"):
         api.mix(runs, tmp_path / "other", views=["qa", "sft"])
     assert set(api.mix(runs, tmp_path / "mix", views="qa", allow_removal=True).views) == {"qa"}
 

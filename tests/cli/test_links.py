@@ -22,4 +22,4 @@ def test_links_shows_phrases_and_who_shares_them(digsite: Digsite, tmp_path: Pat
     assert len(digsite("links", "tiny", "--json", "--limit", "1", "--out", tmp_path).json) == 1
     unknown = digsite("links", "tiny", "no such thing", "--out", tmp_path)
     assert (unknown.code, unknown.out) == (2, "")
-    assert "no phrase 'no such thing' links documents here" in unknown.err
+    assert "'no such thing' is neither a phrase that links documents of this corpus" in unknown.err

@@ -20,7 +20,7 @@ DEEP = "[" * 5000 + "]" * 5000
         (".".join("a" * 3000) + " = 1", "nested too deeply"),
         (".".join("a" * 100_000) + " = 1", "nested too deeply"),
         ("[" + " . ".join(['"a"'] * 100_000) + "]", "nested too deeply"),
-        ("a = 1 #" + "#" * (1 << 20), "cannot read .*: settings may have 1 MiB"),
+        ("a = 1 #" + "#" * (1 << 20), "cannot read .*: a file of settings may have at most 1 MiB"),
         ('[runtime]\nout = "a\\u0000b"', "runtime.out: must not contain NUL"),
         ('[gates]\nagainst = ["a", "b\\u0000"]', "gates.against.1: must not contain NUL"),
     ],
@@ -69,5 +69,5 @@ def test_a_table_that_is_set_replaces_the_earlier_one() -> None:
 
 
 def test_an_endless_file_is_refused() -> None:
-    with pytest.raises(UsageError, match="/dev/zero: settings may have 1 MiB"):
+    with pytest.raises(UsageError, match="/dev/zero: a file of settings may have at most 1 MiB"):
         toml.read(Path("/dev/zero"))
