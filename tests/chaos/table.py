@@ -23,9 +23,11 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "reliability.md"
 HEAD = """# Reliability
 
-This page lists what Digsite promises to survive, the test of each promise, and its result. `make chaos` writes it from
-the tests' own figures. A test that was not run is not shown as passed. A call is "paid twice" if it was in flight when
-its process was killed. If a worker dies and its disk is lost or not shared, at most one batch of seeds is lost.
+This page lists the failures that Digsite promises to survive. For each promise, it names the tests, what they tried and
+their results. `make chaos` runs these tests and writes their figures into this page. If a test was not run, the table
+says "not run". A call is "paid twice" if it was in flight when its process was killed, because the call must then be
+sent again. If a worker dies, and its disk is lost or is not shared with the other machines, at most one batch of seeds
+is lost.
 
 """
 

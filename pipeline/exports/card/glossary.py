@@ -17,7 +17,7 @@ STATUSES, LABELS, CAUSES, REASONS, STOPS = (_ALL[kind] for kind in ("statuses", 
 TWINS = _ALL["twins"]
 _HEAD = """# Glossary
 
-Written by `python -m docs.write`. Report, card and `digsite inspect` use the same sentences.
+`python -m docs.write` writes this page. The report, the card and `digsite inspect` use the same sentences.
 """
 
 
