@@ -30,12 +30,12 @@ def test_the_usual_context_is_enough_for_all_targets(steps: str, tiny: Corpus, t
         (
             ["retrieval.k=20"],
             {},
-            r"the solver has .* passages \(20 for each step\) .* raise models.solver.context, or lower",
+            r"the context of the solver .* passages \(20 for each step\) .* raise models.solver.context, or lower",
         ),
         ([], {"solver": {"context": 9000}}, r"12 steps: .* raise models.solver.context, .* ask for at most \d with"),
         ([], {"policies": {"mine": {**REAL, "model": "s", "context": 9000}}}, "raise models.policies.mine.context"),
         ([], {"reader": {**REAL, "model": "s", "context": 4096, "sampling": {"max_tokens": 2000}}}, "models.reader"),
-        (["generator.request_tokens=4096"], {}, "the generator has no room .* raise generator.request_tokens"),
+        (["generator.request_tokens=4096"], {}, "the context of the generator .* raise generator.request_tokens"),
         ([], {"refiner": {**REAL, "model": "s", "context": 4096, "sampling": {"max_tokens": 2000}}}, "the refiner"),
     ],
 )
