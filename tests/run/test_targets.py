@@ -52,9 +52,9 @@ def test_a_context_that_is_too_short_is_named(
 @pytest.mark.slow
 def test_a_refused_target_builds_nothing_and_sends_no_request(tmp_path: Path) -> None:
     config = make_config("12", tmp_path, solver={"context": 9000})
-    with pytest.raises(UsageError, match="the solver has no room for"):
+    with pytest.raises(UsageError, match="the context of the solver is too small for"):
         asyncio.run(stages.generate(config, None, LogCallbacks()))
     assert not (tmp_path / "indexes").exists()
     assert not (config.folder() / "journal").exists()
-    with pytest.raises(UsageError, match="the solver has no room for"):
+    with pytest.raises(UsageError, match="the context of the solver is too small for"):
         asyncio.run(preview(config, LogCallbacks()))
