@@ -206,7 +206,8 @@ def _is_clear(text: str, alias: str) -> bool:
         line = text[max(0, match.start() - _BEFORE) : match.start()].rpartition("\n")[2]
         word = (line.split() or [""])[-1]
         is_end = word.isalpha() and word.lower() not in {word, *_SMALL_WORDS}
-        is_beginning = not alias.isupper() and text[match.end() :][:1] == " " and text[match.end() + 1 :][:1].isupper()
+        after = text[match.end() : match.end() + 2]
+        is_beginning = not alias.isupper() and after.startswith(" ") and after.isupper()
         if not is_end and not is_beginning:
             return True
     return False

@@ -225,7 +225,7 @@ def _changed_at(path: Path) -> int:
 def _load_context(certificates: tuple[tuple[str, Path, int], ...]) -> ssl.SSLContext:
     """Load certificates by variable, path and time of the last change.
 
-    It is cached because loading takes a tenth of a second, and each client and each check of the models needs them.
+    It is cached because loading takes tens of milliseconds, and each client and each check of the models needs them.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     for name, path, _ in certificates:

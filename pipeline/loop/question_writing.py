@@ -154,8 +154,9 @@ async def find_late_entry(wording: str, graph: Graph, context: RunContext) -> st
     end = "" if graph.is_computed or not can_guess else graph.decisive[-1].citation.passage_id
     for name, retriever in context.searched.items():
         for clause, hits in zip(clauses, await retriever.search_many(clauses, k), strict=True):
-            found_ids = {hit.passage.id for hit in hits[:1]} | ({end} & {hit.passage.id for hit in hits})
-            entries = [step.id for step in graph.found if step.needs and step.citation.passage_id in found_ids]
+            ids = [hit.passage.id for hit in hits]
+            entry_ids = {*ids[:1], end} & {*ids}
+            entries = [step.id for step in graph.found if step.needs and step.citation.passage_id in entry_ids]
             if len(graph.needed_steps(entries)) < min(least, len(graph.found)):
                 over = f" over {name}" if name else ""
                 steps = ", ".join(f"[{step_id}]" for step_id in entries)

@@ -42,26 +42,25 @@ def test_reader_sees_each_cited_passage_once_and_whole() -> None:
     assert [(step["passage"], step["sentences"]) for step in inputs["steps"][:2]] == [(pier.shown_id, [1])] * 2
 
 
-def test_reader_sees_another_passage_with_the_title_of_a_cited_one() -> None:
-    cited = passage("pier", "Copper Pier", "It opened in 1902.")
-    namesake = passage("list", "Copper Pier", "Copper Pier opened in 1904, others say.")
-    elsewhere = passage("bay", "Lantern Bay", "Copper Pier opened in 1905.")
-    step = FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=make_citation(cited))
-    llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
-    review(step, shelf=Shelf(cited, namesake, elsewhere), llm=llm, sets=["retrieval.k=3"])
-    inputs = prompts.unfence(llm.requests[0].messages[1].content) or {}
-    assert [shown["text"] for shown in inputs["others"]] == [namesake.text]
-
-
-def test_reader_sees_the_best_passage_that_no_step_cites() -> None:
+@pytest.mark.parametrize(
+    ("title", "text", "shown"),
+    [
+        ("Copper Pier", "It is old.", "namesake"),
+        ("Pier guild", "Copper Pier was once led by Lea Moor, too.", "rival"),
+    ],
+)
+def test_reader_sees_the_best_passage_that_no_step_cites_first_of_all_a_namesake(
+    title: str, text: str, shown: str
+) -> None:
     cited = passage("pier", "Copper Pier", "It was led by Ivo Brandt.")
-    rival = passage("guild", "Pier guild", "Copper Pier was once led by Lea Moor, too.")
-    unlike = passage("bay", "Lantern Bay", "Lantern Bay is a drama.")
+    rival = passage("guild", "A guild", "Who led Copper Pier? Lea Moor once led it.")
+    other = passage("other", title, text)
     step = FoundStep(id="head", sub_question="Who led Copper Pier?", answer="Ivo Brandt", citation=make_citation(cited))
     llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
-    review(step, shelf=Shelf(cited, rival, unlike), llm=llm, sets=["retrieval.k=3"])
+    review(step, shelf=Shelf(cited, rival, other), llm=llm, sets=["retrieval.k=3"])
     inputs = prompts.unfence(llm.requests[0].messages[1].content) or {}
-    assert [shown["text"] for shown in inputs["others"]] == [rival.text]
+    expected = {"namesake": other, "rival": rival}[shown]
+    assert [passage["text"] for passage in inputs["others"]] == [expected.text]
 
 
 @pytest.mark.parametrize(("chatter", "is_refused"), [("of the in which of the", True), ("visited Tahiti Wake", False)])
