@@ -39,8 +39,8 @@ PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
 WHOLE = 2
 """New passages that a search shows whole. Most of a generator's searches only need to know what is there."""
-ALWAYS_CHAIN = 2
-"""Graphs of at most two found steps are chains, and so is half of the others."""
+ALWAYS_CHAIN, NEVER_CHAIN = 2, 5
+"""Graphs of at most two found steps are chains, graphs of five or more are none, and half of the others are."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
@@ -76,10 +76,11 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 def choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Chains read best and are guessed least, so half of the seeds get one. Examples decide instead if there are any.
+    Short chains read best and are guessed least, so half of the seeds get one. Examples decide instead if there are
+    any. A long chain leaves so many things unnamed that it reads like a puzzle, and few corpora hold one.
     """
-    is_chain = not context.config.questions.like and int(sha256(f"chain:{seed.place}")[:8], 16) % 2 == 0
-    if target <= ALWAYS_CHAIN or is_chain:
+    draws_chain = not context.config.questions.like and int(sha256(f"chain:{seed.place}")[:8], 16) % 2 == 0
+    if target <= ALWAYS_CHAIN or (draws_chain and target < NEVER_CHAIN):
         return []
     return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.place}\n{description}"))
 
