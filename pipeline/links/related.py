@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.corpus.train_eval_split import Side, side
-from pipeline.links.stored import StoredLinks
+from pipeline.links.stored import Mention, StoredLinks
 from pipeline.links.tokens import U64
 from pipeline.types import Data, Passage
 
@@ -25,11 +25,15 @@ class SideLinks:
     """Links between documents of one side of the split, or between all documents if no side is named."""
 
     def __init__(self, links: StoredLinks, of: Side | None = None) -> None:
-        self._links, self._side = links, of
+        self.stored, self._side = links, of
         self._places = lru_cache(1 << 14)(self._read_places)
 
     def __len__(self) -> int:
-        return len(self._links)
+        return len(self.stored)
+
+    def mentions(self, number: int) -> list[Mention]:
+        """Return where the documents of this side hold a phrase."""
+        return [mention for mention in self.stored.mentions(number) if self._is_here(mention.place)]
 
     def related(self, passage: Passage, each: int = 3, phrases: int = 8) -> list[Related]:
         """Return what the phrases of a passage lead to, those of the fewest documents first.
@@ -39,7 +43,7 @@ class SideLinks:
             each: the most passages of each phrase; every document gives one before any gives a second.
             phrases: the most phrases.
         """
-        links, results = self._links, list[Related]()
+        links, results = self.stored, list[Related]()
         if (place := links.corpus.place(passage.id)) is None:
             return []
         for phrase in sorted(map(links.phrase, links.of(place)), key=lambda phrase: (phrase.documents, phrase.number)):
@@ -59,8 +63,11 @@ class SideLinks:
         return results
 
     def _read_places(self, number: int) -> tuple[U64, U64]:
-        places, groups = self._links.places(number)
+        places, groups = self.stored.places(number)
         if self._side is None:
             return places, groups
-        here = [side(self._links.passage(int(place)).document_id) == self._side for place in places]
+        here = [self._is_here(int(place)) for place in places]
         return places[here], groups[here]
+
+    def _is_here(self, place: int) -> bool:
+        return self._side is None or side(self.stored.passage(place).document_id) == self._side

@@ -18,7 +18,7 @@ from pipeline.config.loop import LIKE
 from pipeline.context import RunContext
 from pipeline.corpus.train_eval_split import share
 from pipeline.errors import FormatError
-from pipeline.links.related import Related
+from pipeline.links.leads import Lead, find_leads
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.checks.closed_book import CONTESTED
@@ -29,7 +29,6 @@ from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, Strategy, build_draft
 from pipeline.loop.strategies.sage import describe_operations
 from pipeline.operations import settle
-from pipeline.text import dates, numbers
 from pipeline.types import Cause, Draft, Label, Message, Passage, Probe, Round, Seed, Stop, Trajectory, Usage, sha256
 from pipeline.types.graph import Graph
 
@@ -44,20 +43,20 @@ ALWAYS_CHAIN, NEVER_CHAIN = 2, 5
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
-_PHRASES, _EACH, _ROOM = 6, 3, 1_500
-"""Linking phrases that are shown, documents of each, and tokens of all."""
+_ROOM = 1_500
+"""Tokens of the leads that are shown."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
     target = aim(seed, context.config, ())
     least = _least_found(target, context)
     composer = _build_generator(seed, context, target, least)
-    links = _links(seed, context)
+    leads = _find_leads(seed, context)
     messages = context.prompt(
         "generator/compose",
         passage=show_passage(seed.passage, numbered=True),
         outline=await _outline(seed, context),
-        links=_fit(describe_links(links), _ROOM),
+        leads=_fit(describe_leads(leads, seed.passage), _ROOM),
         searched_share=f"{share(seed.side):.0%}",
         operations=choose_operations(seed, target, context),
         target_steps=target,
@@ -69,8 +68,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     if examples := choose_examples(seed, context):
         messages = prompts.add_quoted(messages, LIKE, examples)
     own = {seed.passage.shown_id: seed.passage}
-    shown_links = {passage.shown_id: passage for link in links for passage in link.passages}
-    return await _compose(composer, messages, AgentState(shown_links | own, given=frozenset(own)), seed, context)
+    shown = {passage.shown_id: passage for lead in leads for passage in (lead.passage, lead.page)}
+    return await _compose(composer, messages, AgentState(shown | own, given=frozenset(own)), seed, context)
 
 
 def choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
@@ -191,33 +190,31 @@ async def _outline(seed: Seed, context: RunContext) -> list[str]:
     return list(dict.fromkeys(lines))[:_OUTLINE]
 
 
-def _links(seed: Seed, context: RunContext) -> list[Related]:
+def _find_leads(seed: Seed, context: RunContext) -> list[Lead]:
     links = context.links.get(seed.side)
-    return links.related(seed.passage, _EACH, _PHRASES) if links else []
+    return find_leads(links, seed.passage) if links else []
 
 
-def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
-    while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
-        links = links[:-1]
-    return links
+def _fit(leads: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    while len(leads) > 1 and tokens(orjson.dumps(leads).decode()) > room:
+        leads = leads[:-1]
+    return leads
 
 
-def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
-    """Return for each linking phrase a passage of each document that holds it, and what this says of the phrase.
+def describe_leads(leads: Iterable[Lead], start: Passage) -> list[dict[str, Any]]:
+    """Return for each lead the sentence that names a thing and one that tells of it. `start` is shown beside them."""
 
-    A sentence with a number or a date can be a value that is compared; one without can lead to the next thing.
-    """
-    described = []
-    for link in links:
-        documents: dict[str, dict[str, Any]] = {}
-        for passage, sentence in zip(link.passages, link.sentences, strict=True):
-            # Where only the title holds the phrase, its page is about the phrase: it shows how the page begins.
-            text = show_sentence(passage, sentence)
-            about = {"id": passage.shown_id, "title": passage.title, "sentence": text}
-            words = text.partition("] ")[2]
-            documents.setdefault(passage.document_id, about | {"states_value": bool(dates(words) or numbers(words))})
-        described.append({"phrase": link.phrase, "documents": link.documents, "passages": [*documents.values()]})
-    return described
+    def describe(passage: Passage, sentence: str) -> dict[str, str]:
+        return {"id": passage.shown_id, "title": passage.title, "sentence": show_sentence(passage, sentence)}
+
+    return [
+        {
+            "thing": lead.name,
+            "named_by": describe(lead.passage, lead.sentence),
+            "page": {"id": start.shown_id} if lead.page == start else describe(lead.page, lead.fact),
+        }
+        for lead in leads
+    ]
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:

@@ -8,11 +8,11 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.links.related import Related
+from pipeline.links.leads import Lead
 from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
 from pipeline.loop.example_questions import choose_examples
-from pipeline.loop.strategies.compose import choose_operations, describe_links
+from pipeline.loop.strategies.compose import choose_operations, describe_leads
 from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
 from tests.loop.cast import LINEAGE, call, get_role
 from tests.passages import Shelf, passage
@@ -326,20 +326,24 @@ def test_comparison_of_two_is_allowed_in_the_middle() -> None:
     assert not any("blind guess" in r.messages[-1].content for r in requests)
 
 
-def test_links_are_listed_by_phrase_with_one_passage_per_document() -> None:
-    second = passage("bay", "Lantern Bay", "Lantern Bay has a pier.", 1)
-    link = Related(
-        phrase="Lantern Bay",
-        documents=3,
-        passages=(HOLM, BAY, second),
-        sentences=("Ada Holm was born in 1871.", "", "Lantern Bay has a pier."),
-    )
-    documents = [(HOLM, "[2] Ada Holm was born in 1871.", True), (BAY, "[1] Lantern Bay is a silent drama.", False)]
-    passages = [
-        {"id": p.shown_id, "title": p.title, "sentence": sentence, "states_value": states_value}
-        for p, sentence, states_value in documents
-    ]
-    assert describe_links([link]) == [{"phrase": "Lantern Bay", "documents": 3, "passages": passages}]
+def test_leads_show_the_sentences_with_their_numbers_and_the_start_by_its_id_alone() -> None:
+    director = Lead(
+        name="Ada Holm", passage=BAY, sentence="It was directed by Ada Holm.", page=HOLM,
+        fact="Ada Holm was born in 1871.", is_titled=True,
+    )  # fmt: skip
+    named_by = {"id": BAY.shown_id, "title": "Lantern Bay", "sentence": "[2] It was directed by Ada Holm."}
+    page = {"id": HOLM.shown_id, "title": "Ada Holm", "sentence": "[2] Ada Holm was born in 1871."}
+    lead = {"thing": "Ada Holm", "named_by": named_by, "page": page}
+    assert describe_leads([director], BAY) == [lead]
+    assert describe_leads([director], HOLM) == [lead | {"page": {"id": HOLM.shown_id}}]
+
+
+def test_no_graph_of_five_or_more_steps_is_a_chain() -> None:
+    settings = config.build(values={"strategy": "compose"})
+    context = RunContext(config=settings, llm=ScriptedLLM([]), retriever=SHELF, lineage=LINEAGE)
+    seeds = [Seed(key="ab" * 32, passage=BAY, draw=draw, side="train", target_steps=3) for draw in range(20)]
+    offered = {target: {bool(choose_operations(seed, target, context)) for seed in seeds} for target in (2, 4, 5)}
+    assert offered == {2: {False}, 4: {True, False}, 5: {True}}
 
 
 def test_conversation_without_a_proposal_ends_when_it_has_cost_too_much() -> None:
