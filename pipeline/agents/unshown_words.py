@@ -31,13 +31,23 @@ def unshown_words(query: str, shown_texts: Iterable[str], later: Iterable[str]) 
         for word in _WORD.findall(query)
         if _is_name_or_number(word, lower) and _stem(_fold_word(word)) not in stems
     ]
-    return [word for word in unshown if not any(_abbreviates(word, text) for text in texts)]
+    written_out = _write_out(query, shown_words)
+    return [word for word in unshown if word not in written_out and not any(_abbreviates(word, text) for text in texts)]
 
 
 def _abbreviates(word: str, text: str) -> bool:
     if not (word.isalpha() and word.isupper() and word.isascii()):
         return False
     return word in "".join(name[0] for name in _WORD.findall(text) if name not in _LINKS)
+
+
+def _write_out(query: str, shown_words: Iterable[str]) -> set[str]:
+    """Return the words of a query that write out a shown abbreviation, as "United Arab Emirates" does "UAE"."""
+    short = {word for word in shown_words if len(word) > 1 and word.isalpha() and word.isupper() and word.isascii()}
+    names = [word for word in _WORD.findall(query) if word not in _LINKS]
+    initials = "".join(name[0] for name in names)
+    starts = ((match.start(), word) for word in short for match in re.finditer(f"(?={word})", initials))
+    return {name for start, word in starts for name in names[start : start + len(word)]}
 
 
 def _is_name_or_number(word: str, lower: Set[str]) -> bool:

@@ -37,8 +37,10 @@ def test_a_query_for_something_unseen_is_recalled(results: tuple, queries: list[
         ("sweden stockholm", []),
         ("NKA treaty", []),
         ("NKO treaty", ["NKO"]),
+        ("Tarn Economic Union members", []),
+        ("Tarn Economic Pact members", ["Tarn"]),
     ],
 )
 def test_an_unknown_name_is_unshown_and_a_plain_word_is_not(query: str, unshown: list[str]) -> None:
-    shown = ["Sweden had 1204 people.", "Northern Kingdom of Ammarn"]
+    shown = ["Sweden had 1204 people.", "Northern Kingdom of Ammarn", "The TEU grew."]
     assert unshown_words(query, shown, ["its population fell"]) == unshown
