@@ -94,6 +94,14 @@ class HiddenAnswers:
             step.id: {step.id, *step.needs, *(user.id for user in graph.users_of(step) if isinstance(user, FoundStep))}
             for step in graph.steps
         }
+        self._asked = {
+            (name, label)
+            for name, label in self.names
+            for step in graph.found
+            if label not in {*self._near[step.id], graph.last.id} and _is_value(name)
+            if any(_find_same_values(name, step.sub_question))
+        }
+        """Values that the question has to state, since the sub-question of another step does."""
         evidence = remove_names(
             " | ".join(f"{step.citation.title} | {step.citation.quote} | {step.sub_question}" for step in graph.found),
             (name for name, _ in self.names),
@@ -136,7 +144,11 @@ class HiddenAnswers:
         }
         if not leaks:
             public = remove_names(wording, self.allowed)
-            leaks = {f"it names [{label}]" for name, label in self.names if mentions(public, name)}
+            leaks = {
+                f"it names [{label}]"
+                for name, label in self.names
+                if self._is_relevant(name, label, "") and mentions(public, name)
+            }
         return "; ".join(sorted(leaks))
 
     def find(self, text: str, step: GraphStep | None = None) -> list[Disclosure]:
@@ -168,7 +180,9 @@ class HiddenAnswers:
 
     def _is_relevant(self, name: str, label: str, step_id: str) -> bool:
         """Return whether to look for a name in the text of a step, or in a wording if there is no step."""
-        return not step_id or not _is_value(name) or label in self._near[step_id]
+        if not step_id:
+            return (name, label) not in self._asked
+        return not _is_value(name) or label in self._near[step_id]
 
 
 def _is_value(name: str) -> bool:

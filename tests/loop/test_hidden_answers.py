@@ -127,6 +127,8 @@ def test_value_is_masked_next_to_its_own_step_alone_and_found_in_any_wording() -
     masked = [hidden.mask(text, step) for step in graph.found]
     assert masked == ["In [year0] and 1895", "In 1894 and [year1]"] * 2
     assert hidden.describe_leaks("Is it 1895?") == "it says '1895', which gives [year1] away"
+    dated = towns[0].model_copy(update={"sub_question": "Which town had pier 0 in 1895?"})
+    assert HiddenAnswers(Graph(steps=(dated, towns[1], *years, last))).describe_leaks("Is it 1895?") == ""
 
 
 def test_same_value_of_two_steps_has_the_label_of_each() -> None:
