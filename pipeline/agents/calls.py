@@ -13,10 +13,12 @@ from pipeline.agents.tools import (
     LINKED,
     LINKED_MORE,
     LINKS,
+    MOST_PHRASES,
     OPEN_FEW,
     OPENED,
     OPENED_FEW,
     PAGED_OPEN,
+    PHRASES,
     FindArguments,
     LinksArguments,
     OpenArguments,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 
 _LookupTool = Literal["search", "open", "find", "links"]
-LinksOf = Callable[[Passage, int], Sequence["Related"]]
+LinksOf = Callable[[Passage, int, int], Sequence["Related"]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,7 @@ class Toolbox:
     give_up: str = ""
     """Arguments of the last tool that end the conversation when the last check fails; empty to let it go on."""
     links: LinksOf | None = None
-    """Finds passages that share the phrases of a passage, at most this many for each phrase."""
+    """Finds passages that share the phrases of a passage: at most this many for each phrase, and this many phrases."""
 
     @property
     def checks(self) -> int:
@@ -249,14 +251,16 @@ def _look_at_links(links: LinksOf, state: AgentState, call: ToolCall) -> str:
     shown_id, phrase = arguments.passage_id.strip(), arguments.phrase.strip(" '")
     if shown_id not in state.passages:
         raise FormatError(f"No passage '{shown_id[:40]}' was shown.")
-    related = links(state.passages[shown_id], LINKED_MORE if phrase else LINKED)
-    argument = shown_id
+    passage, argument = state.passages[shown_id], shown_id
     if phrase:
-        phrases = ", ".join(f"'{link.phrase}'" for link in related) or "none"
-        related = [link for link in related if words(link.phrase) == words(phrase)]
+        listed = links(passage, LINKED_MORE, MOST_PHRASES)
+        related = [link for link in listed if words(link.phrase) == words(phrase)]
         if not related:
+            phrases = ", ".join(f"'{link.phrase}'" for link in listed[:PHRASES]) or "none"
             raise FormatError(f"'{phrase[:40]}' is no phrase that `links` lists of '{shown_id}'; it lists: {phrases}.")
         argument = f"{shown_id} {related[0].phrase}"
+    else:
+        related = list(links(passage, LINKED, PHRASES))
     passages = list(dict.fromkeys(passage for link in related for passage in link.passages))
     _record_call(state, call.id, "links", argument, passages)
     return render_links(related)

@@ -37,6 +37,8 @@ OPENED, OPENED_FEW = 12, 3
 """Passages that one `open` shows: about 1,200 words, or 300 for an agent that looks for a fact or two."""
 LINKED, LINKED_MORE = 3, 30
 """Passages that `links` shows for each phrase, and for the one phrase that an agent requests."""
+PHRASES, MOST_PHRASES = 8, 1_000
+"""Phrases that `links` shows, and that an agent can request: those that are not shown too."""
 _SHORT = 300
 """The longest passage or sentence, in characters, that is shown whole where only an excerpt is due."""
 EMPTY: Mapping[str, str] = MappingProxyType({})

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
-from pipeline.agents.tools import LINKED, LINKED_MORE, LINKS, REWRITE_TOOLS
+from pipeline.agents.tools import LINKED, LINKED_MORE, LINKS, PHRASES, REWRITE_TOOLS
 from pipeline.config.loop import AgentLimits
 from pipeline.links.related import Related
 from pipeline.types import Passage, ToolCall
@@ -14,10 +14,13 @@ from tests.passages import Shelf, passage
 
 START = passage("start", "Ada Holm", "Ada Holm made Lantern Bay near the Tarn.")
 HELD = {"Ada Holm": 40, "the Tarn": 2}
+UNLISTED = {"Grey Quay": 1}
+"""Found only if more phrases are looked up than are listed."""
 
 
-def make_links(from_passage: Passage, each: int) -> list[Related]:
+def make_links(from_passage: Passage, each: int, phrases: int) -> list[Related]:
     assert from_passage == START
+    held = HELD if phrases <= PHRASES else HELD | UNLISTED
     return [
         Related(
             phrase=phrase,
@@ -25,7 +28,7 @@ def make_links(from_passage: Passage, each: int) -> list[Related]:
             passages=tuple(passage(f"{phrase}{n}", f"Film {n}", f"Of {phrase}.") for n in range(min(count, each))),
             sentences=(f"Of {phrase}.",) * min(count, each),
         )
-        for phrase, count in HELD.items()
+        for phrase, count in held.items()
     ]
 
 
@@ -59,6 +62,11 @@ def test_an_author_may_ask_for_more_passages_of_a_phrase(phrase: str) -> None:
 
 def test_a_phrase_that_links_nothing_is_named_as_a_mistake() -> None:
     ((message, fits),), state = call_links({"passage_id": START.shown_id, "phrase": "Vessby"})
-    listed = "it lists: 'Ada Holm', 'the Tarn'."
+    listed = "it lists: 'Ada Holm', 'the Tarn', 'Grey Quay'."
     assert message == f"Error: 'Vessby' is no phrase that `links` lists of '{START.shown_id}'; {listed}"
     assert (fits, state.calls) == (False, [])
+
+
+def test_a_phrase_that_is_not_listed_may_be_requested() -> None:
+    ((text, _),), _ = call_links({"passage_id": START.shown_id, "phrase": "Grey Quay"})
+    assert text.startswith("'Grey Quay', in 1 documents:")

@@ -17,8 +17,8 @@ BAY = {
 HOLM = {
     "id": "holm",
     "title": "Ada Holm",
-    "text": "Ada Holm was a painter who came to the coast late in her life. She was born in 1871 and went to school with "
-    "a cousin of Ivo Brandt in a small town.",
+    "text": "Ada Holm was a painter who came to the coast late in her life. "
+    "She was born in 1871 and went to school with a cousin of Ivo Brandt in a small town.",
 }
 BRANDT = {
     "id": "brandt",

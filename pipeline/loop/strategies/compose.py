@@ -40,6 +40,8 @@ WHOLE = 2
 """New passages that a search shows whole. Most of a generator's searches only need to know what is there."""
 ALWAYS_CHAIN, NEVER_CHAIN = 2, 5
 """Graphs of at most two found steps are chains, graphs of five or more are none, and half of the others are."""
+WINNERS = "named", "hidden"
+"""What should win a choice among named and hidden things. Without a draw, generators let the hidden one win."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
@@ -59,6 +61,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         leads=_fit(describe_leads(leads, seed.passage), _ROOM),
         searched_share=f"{share(seed.side):.0%}",
         operations=choose_operations(seed, target, context),
+        winner=WINNERS[_draw(f"winner:{seed.place}") % len(WINNERS)],
         target_steps=target,
         least_steps=least,
         search_budget=composer.limits.searches,
@@ -78,10 +81,14 @@ def choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]
     Short chains read best and are guessed least, so half of the seeds get one. Examples decide instead if there are
     any. A long chain leaves so many things unnamed that it reads like a puzzle, and few corpora hold one.
     """
-    draws_chain = not context.config.questions.like and int(sha256(f"chain:{seed.place}")[:8], 16) % 2 == 0
+    draws_chain = not context.config.questions.like and _draw(f"chain:{seed.place}") % 2 == 0
     if target <= ALWAYS_CHAIN or (draws_chain and target < NEVER_CHAIN):
         return []
     return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.place}\n{description}"))
+
+
+def _draw(label: str) -> int:
+    return int(sha256(label)[:8], 16)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
