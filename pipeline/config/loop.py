@@ -160,7 +160,7 @@ class ChecksConfig(Data):
     """Lowest grade of a question's wording by the reader, from 1 to 5. 1 accepts every wording."""
 
 
-MOST_STEPS = 20
+SHORTEST_CHAIN, MOST_STEPS = 2, 20
 Way = Literal["end", "clues", "guess", "free"]
 Aim = Annotated[int, Field(ge=1, le=MOST_STEPS)]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -186,9 +186,9 @@ class DifficultyConfig(Data):
     steps."""
     aims: dict[Aim, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
     """Number of steps that generators aim at, with weights, such as `{3 = 1, 4 = 2}`. If left out, the numbers in the
-    range `steps` plus one, the lower ones more often: `{3 = 3, 4 = 2, 5 = 1}` for 2 to 4. Without `adversarial`, or
-    with the demo model, the numbers in `steps` itself, all equally often. `digsite stats` shows which aims suit a
-    corpus."""
+    range `steps` plus one, the lower ones more often, and 2 if the range begins there: `{2 = 2, 3 = 3, 4 = 2, 5 = 1}`
+    for 2 to 4. Without `adversarial`, or with the demo model, the numbers in `steps` itself, all equally often.
+    `digsite stats` shows which aims suit a corpus."""
 
     @field_validator("seekers")
     @classmethod

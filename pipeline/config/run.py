@@ -18,6 +18,7 @@ from pipeline.config.loop import (
     LINKED,
     MOST_STEPS,
     MOST_TRIES,
+    SHORTEST_CHAIN,
     AgentLimits,
     AuthorLimits,
     ChecksConfig,
@@ -206,12 +207,14 @@ class RunConfig(Data):
     def aims(self) -> dict[int, int]:
         """Return how often a seed gets each target, by number of steps."""
         # Questions of a real model take fewer steps than it aims at, so it aims one step higher; each further unnamed
-        # thing makes a question harder to read, so low aims are more frequent. The demo model makes exactly what it
-        # aims at, and questions to harden have no aim.
+        # thing makes a question harder to read, so low aims are more frequent. Chains of two steps are an exception:
+        # all of them took two steps. The demo model makes exactly what it aims at, and questions to harden have no aim.
         falls_short = self.models.of("generator").capabilities.understands and not self.hardens
         moves_up = falls_short and self.accepts_by_range
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)
         weights = {step: high - step + 1 if moves_up else 1 for step in range(low, high + 1)}
+        if moves_up and self.steps[0] == SHORTEST_CHAIN:
+            weights = {SHORTEST_CHAIN: SHORTEST_CHAIN} | weights
         return self.difficulty.aims or weights
 
     @property

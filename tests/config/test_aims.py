@@ -14,7 +14,8 @@ MODEL = {"models": {"default": {"provider": "openai", "model": "m", "base_url": 
 @pytest.mark.parametrize(
     ("values", "aims"),
     [
-        ({}, [3, 3, 3, 4, 4, 5]),
+        ({}, [2, 2, 3, 3, 3, 4, 4, 5]),
+        ({"steps": "3-5"}, [4, 4, 4, 5, 5, 6]),
         ({"models": {}}, [2, 3, 4]),
         ({"steps": "3"}, [4]),
         ({"steps": "19-20"}, [20]),
