@@ -67,7 +67,7 @@ class FindArguments(OpenArguments):
 
 class LinksArguments(Data):
     passage_id: str = Field(description="The id of a passage that was shown.")
-    phrase: str = Field("", description="Empty, or one of the phrases that were listed: shows more of what holds it.")
+    phrase: str = Field("", description="Empty, or a phrase of the passage: shows more of what holds it.")
 
 
 class AnswerArguments(Data):

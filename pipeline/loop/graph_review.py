@@ -322,15 +322,15 @@ async def _ask_reader(
 
 
 async def _find_other_passages(steps: Sequence[FoundStep], graph: Graph, context: RunContext) -> list[Passage]:
-    """Return for each step the best passage that the graph does not cite, where another answer may stand.
+    """Return for each step the best passage of a document that the graph does not cite: it may hold another answer.
 
     A passage with the title of the cited one comes first.
     """
-    cited = {step.citation.passage_id for step in graph.found}
+    cited = {step.citation.document_id for step in graph.found}
     results = await context.retriever.search_many(list(map(graph.fill_in, steps)), context.config.retrieval.k)
     best = list[Passage]()
     for step, hits in zip(steps, results, strict=True):
-        passages = [hit.passage for hit in hits if hit.passage.id not in cited]
+        passages = [hit.passage for hit in hits if hit.passage.document_id not in cited]
         best += sorted(passages, key=lambda passage: passage.title != step.citation.title)[:1]
     return list(dict.fromkeys(best))
 

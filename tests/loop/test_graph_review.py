@@ -49,15 +49,16 @@ def test_reader_sees_each_cited_passage_once_and_whole() -> None:
         ("Pier guild", "Copper Pier was once led by Lea Moor, too.", "rival"),
     ],
 )
-def test_reader_sees_the_best_passage_that_no_step_cites_first_of_all_a_namesake(
+def test_reader_sees_the_best_passage_of_an_uncited_document_first_of_all_a_namesake(
     title: str, text: str, shown: str
 ) -> None:
     cited = passage("pier", "Copper Pier", "It was led by Ivo Brandt.")
+    further = passage("pier", "Copper Pier", "Who led Copper Pier? They led it in turn.", 1)
     rival = passage("guild", "A guild", "Who led Copper Pier? Lea Moor once led it.")
     other = passage("other", title, text)
     step = FoundStep(id="head", sub_question="Who led Copper Pier?", answer="Ivo Brandt", citation=make_citation(cited))
     llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
-    review(step, shelf=Shelf(cited, rival, other), llm=llm, sets=["retrieval.k=3"])
+    review(step, shelf=Shelf(cited, further, rival, other), llm=llm, sets=["retrieval.k=4"])
     inputs = prompts.unfence(llm.requests[0].messages[1].content) or {}
     expected = {"namesake": other, "rival": rival}[shown]
     assert [passage["text"] for passage in inputs["others"]] == [expected.text]
