@@ -214,7 +214,7 @@ class RunConfig(Data):
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)
         weights = {step: high - step + 1 if moves_up else 1 for step in range(low, high + 1)}
         if moves_up and self.steps[0] == SHORTEST_CHAIN:
-            weights = {SHORTEST_CHAIN: SHORTEST_CHAIN} | weights
+            weights = {SHORTEST_CHAIN: 2} | weights
         return self.difficulty.aims or weights
 
     @property
