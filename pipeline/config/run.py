@@ -208,7 +208,7 @@ class RunConfig(Data):
         """Return how often a seed gets each target, by number of steps."""
         # Questions of a real model take fewer steps than it aims at, so it aims one step higher; each further unnamed
         # thing makes a question harder to read, so low aims are more frequent. Chains of two steps are an exception:
-        # most of them take two steps. The demo model makes exactly what it aims at, and questions to harden have no aim.
+        # most take two steps. The demo model makes exactly what it aims at, and questions to harden have no aim.
         falls_short = self.models.of("generator").capabilities.understands and not self.hardens
         moves_up = falls_short and self.accepts_by_range
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)

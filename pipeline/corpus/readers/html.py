@@ -26,6 +26,7 @@ from pipeline.corpus.readers.base import (
     document_row,
     marked_encoding,
 )
+from pipeline.text import normalise
 
 _HEAD = 4096
 """The first bytes, in which a page declares its encoding."""
@@ -38,6 +39,8 @@ _ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?|'[^']*+'?|[^\s
 _TAG = re.compile(f"<[A-Za-z][^\\s/>]*+((?:{_ATTRIBUTE})*+)")
 _WRAPPED = re.compile(r"(?<![ \t\r])[ \t\r]*+\n\s*+")
 _ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
+_SEPARATOR = re.compile(r"\s+[|·»:\-–—]+\s+")
+"""What separates the title of a page from its site within `<title>`."""
 _MOST_WORK = 50_000
 """The most tags of a page, which take seconds to parse. The parser compares each attribute of a tag with all others, so
 a tag counts once more for every 100 attributes, squared."""
@@ -84,7 +87,34 @@ def _document(source: str) -> tuple[str, str, list[str]]:
         links = [f"{a.get('href')}\t{' '.join(a.text_content().split())}" for a in anchors if a.get("href")]
     main_text = None if page is None else trafilatura.extract(page, output_format="markdown", include_comments=False)
     heading, text, _ = markdown.parse(main_text or "")
-    return trafilatura.extract_metadata(source).title or heading, text, links
+    return _choose_title(page, trafilatura.extract_metadata(source).title or "", heading), text, links
+
+
+def _choose_title(page: Any, headline: str, heading: str) -> str:
+    """Choose the title of a page.
+
+    Its `<title>` mostly begins with the title and ends with the name of the site, or the other way round. The first
+    headline is often right too, but may be that of a menu, a help box or the whole manual.
+
+    Args:
+        page: the parsed page, or None.
+        headline: the title that trafilatura found, mostly the first headline; empty if there is none.
+        heading: the first heading of the main text; empty if there is none.
+    """
+    headline = headline.rstrip("¶ ")
+    if page is None or page.xpath("//meta[@property='og:title']"):
+        return headline or heading
+    stated = " ".join((page.findtext(".//title") or "").split())
+    parts = {normalise(part): part for part in _SEPARATOR.split(stated) if normalise(part)}
+    name, first = normalise(headline), next(iter(parts), "")
+    if not parts or name in (first, normalise(stated)):
+        return headline or heading or stated
+    if name in parts:
+        is_first_shown = any(normalise(element.text_content()) == first for element in page.iter("h1", "h2", "h3"))
+        return parts[first] if is_first_shown else headline
+    if name and name == normalise(heading):
+        return headline
+    return heading if normalise(heading) in parts else parts[first]
 
 
 def _escape_cdata(source: str) -> str:

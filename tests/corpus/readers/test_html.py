@@ -183,3 +183,31 @@ def test_confluence_marks_leave_their_words_and_links(tmp_path: Path) -> None:
     for gone in ("true", "CDATA", "mill.png"):
         assert gone not in text
     assert row.values["links"] == ["Heinrich Otto\tHeinrich Otto", "The abbey\tthe monks & nuns"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "body", "title"),
+    [
+        ("Orm mill - Guide", "<div><h2>Keyboard shortcuts</h2></div><main><h1>Orm mill</h1>{}</main>", "Orm mill"),
+        (
+            "Mill in orm::mills - Lib",
+            "<h1>Struct Mill Copy path</h1><main><h2>Fields</h2>{}</main>",
+            "Mill in orm::mills",
+        ),
+        ("Mills | Orm v2", "<header><h1>Orm v2</h1></header><main><h2>Mills</h2>{}</main>", "Mills"),
+        ("Orm Herald | The mill burns", "<main><h1>The mill burns</h1>{}</main>", "The mill burns"),
+        ("Orm Herald", "<main><h1>The mill burns¶</h1>{}</main>", "The mill burns"),
+        ("", "<main><h1>The mill burns</h1>{}</main>", "The mill burns"),
+    ],
+)
+def test_title_is_that_of_the_page_and_not_of_its_menu_or_site(
+    tmp_path: Path, stated: str, body: str, title: str
+) -> None:
+    pytest.importorskip("trafilatura")
+    text = "".join(
+        f"<p>In the year {year} the mill of Orm ground the corn of the valley.</p>" for year in range(1801, 1809)
+    )
+    page = tmp_path / "page.html"
+    page.write_text(f"<!DOCTYPE html><html><head><title>{stated}</title></head><body>{body.format(text)}</body></html>")
+    (row,) = html.read(page, ReadLimits())
+    assert row.values["title"] == title
