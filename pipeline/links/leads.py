@@ -36,8 +36,8 @@ class Lead(Data):
 def find_leads(links: SideLinks, passage: Passage) -> list[Lead]:
     """Return leads that start in the document of a passage, then those that end there, then those that go further.
 
-    Things that have a document of their own come first, and of these the ones that fewer documents name: they are less
-    known. Only such things lead further.
+    Of things that have a document of their own, those that fewer documents name come first: they are less known. The
+    other things are listed only if no thing near the passage has a document.
     """
     if links.stored.corpus.place(passage.id) is None:
         return []
@@ -51,7 +51,8 @@ def find_leads(links: SideLinks, passage: Passage) -> list[Lead]:
         for lead in islice(_starting(links, first.page.document_id, titles), 1)
         if lead.is_titled
     ]
-    return [*starting, *ending, *onward]
+    leads = [*starting, *ending, *onward]
+    return [lead for lead in leads if lead.is_titled] or leads
 
 
 def _starting(links: SideLinks, document_id: str, titles: Collection[str]) -> Iterator[Lead]:

@@ -74,9 +74,11 @@ def test_thing_without_a_document_leads_to_others_that_name_it_but_no_further(op
         "title": "Grey Mill",
         "text": "It was a cousin of Una Vik who built the wheel and the house of it.",
     }
-    leads = find(open_documents_links(quay, mill, BRANDT, pad=400), "mill")
+    opened = open_documents_links(quay, mill, BRANDT, pad=400)
+    leads = find(opened, "mill")
     assert describe(leads) == [("Grey Mill", "Una Vik", "Grey Quay")]
     assert not leads[0].is_titled
+    assert describe(find(opened, "quay")) == [("Grey Quay", "Ivo Brandt", "Ivo Brandt")]
 
 
 def test_unknown_passage_has_no_leads(open_documents_links: Opened) -> None:
