@@ -39,10 +39,10 @@ def find_leads(links: SideLinks, passage: Passage) -> list[Lead]:
     Of things that have a document of their own, those that fewer documents name come first: they are less known. The
     other things are listed only if no thing near the passage has a document.
     """
-    if links.stored.corpus.place(passage.id) is None:
+    if (place := links.stored.corpus.place(passage.id)) is None:
         return []
     starting = list(islice(_starting(links, passage.document_id, {passage.title}), _EACH))
-    ending = list(islice(_ending(links, passage), _EACH))
+    ending = list(islice(_ending(links, passage, place), _EACH))
     titles = {passage.title, *(lead.name for lead in starting)}
     onward = [
         lead
@@ -62,9 +62,9 @@ def _starting(links: SideLinks, document_id: str, titles: Collection[str]) -> It
     for place in _places_of(stored.corpus, document_id):
         for number in stored.of(place):
             first_places.setdefault(number, place)
-    tellings = [(*_telling(links, number, place), number, place) for number, place in first_places.items()]
-    tellings.sort(key=lambda telling: (not telling[0], stored.phrase(telling[2]).documents, telling[2]))
-    for is_titled, places, number, place in tellings:
+    candidates = [(*_find_pages(links, number, place), number, place) for number, place in first_places.items()]
+    candidates.sort(key=lambda candidate: (not candidate[0], stored.phrase(candidate[2]).documents, candidate[2]))
+    for is_titled, places, number, place in candidates:
         mention, name = stored.mention(number, place), stored.text(number)
         if mention.end and not mention.home and name not in titles:
             pages = (page for page in map(stored.passage, places) if not _holds(page, titles))
@@ -72,8 +72,11 @@ def _starting(links: SideLinks, document_id: str, titles: Collection[str]) -> It
                 yield _build(name, stored.passage(place), stored.sentence(mention), page, is_titled=is_titled)
 
 
-def _telling(links: SideLinks, number: int, place: int) -> tuple[bool, list[int]]:
-    """Return whether other documents have a phrase as title, and their places, or those of all others that hold it."""
+def _find_pages(links: SideLinks, number: int, place: int) -> tuple[bool, list[int]]:
+    """Return whether the phrase at a place is the title of other documents, and the places of what tells of it.
+
+    These are the passages of the documents with that title or, if there are none, all others that hold the phrase.
+    """
     stored = links.stored
     elsewhere = [mention for mention in links.mentions(number) if stored.group(mention.place) != stored.group(place)]
     titled = dict.fromkeys(stored.passage(mention.place).document_id for mention in elsewhere if mention.home)
@@ -82,10 +85,10 @@ def _telling(links: SideLinks, number: int, place: int) -> tuple[bool, list[int]
     return True, [place for document_id in titled for place in _places_of(stored.corpus, document_id)]
 
 
-def _ending(links: SideLinks, passage: Passage) -> Iterator[Lead]:
-    """Yield leads from other documents to a passage, or to another one of its document, one for each title."""
+def _ending(links: SideLinks, passage: Passage, place: int) -> Iterator[Lead]:
+    """Yield leads from other documents to the passage at a place, or to another of its document, one for each title."""
     stored, titles = links.stored, {passage.title}
-    for number in stored.of(stored.corpus.place(passage.id) or 0):
+    for number in stored.of(place):
         mentions = links.mentions(number)
         own = [mention for mention in mentions if stored.passage(mention.place).document_id == passage.document_id]
         if not any(mention.home for mention in own):
