@@ -90,8 +90,8 @@ def _ending(links: SideLinks, passage: Passage, place: int) -> Iterator[Lead]:
     stored, titles = links.stored, {passage.title}
     for number in stored.of(place):
         mentions = links.mentions(number)
-        own = [mention for mention in mentions if stored.passage(mention.place).document_id == passage.document_id]
-        if not any(mention.home for mention in own):
+        homes = (stored.passage(mention.place).document_id for mention in mentions if mention.home)
+        if passage.document_id not in homes:
             continue
         pages = [passage, *map(stored.passage, _places_of(stored.corpus, passage.document_id))]
         for mention in mentions:

@@ -39,7 +39,7 @@ _ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?|'[^']*+'?|[^\s
 _TAG = re.compile(f"<[A-Za-z][^\\s/>]*+((?:{_ATTRIBUTE})*+)")
 _WRAPPED = re.compile(r"(?<![ \t\r])[ \t\r]*+\n\s*+")
 _ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
-_SEPARATOR = re.compile(r"\s+[|·»:\-–—]+\s+")
+_SEPARATOR = re.compile(" [|·»:–—-]{1,3} ")
 """What separates the title of a page from its site within `<title>`."""
 _MOST_WORK = 50_000
 """The most tags of a page, which take seconds to parse. The parser compares each attribute of a tag with all others, so
@@ -104,11 +104,11 @@ def _choose_title(page: Any, headline: str, heading: str) -> str:
     headline = headline.rstrip("¶ ")
     if page is None or page.xpath("//meta[@property='og:title']"):
         return headline or heading
-    stated = " ".join((page.findtext(".//title") or "").split())
-    parts = {normalise(part): part for part in _SEPARATOR.split(stated) if normalise(part)}
+    title = " ".join((page.findtext(".//title") or "").split())
+    parts = {normalise(part): part for part in _SEPARATOR.split(title) if normalise(part)}
     name, first = normalise(headline), next(iter(parts), "")
-    if not parts or name in (first, normalise(stated)):
-        return headline or heading or stated
+    if not parts or name in (first, normalise(title)):
+        return headline or heading or title
     if name in parts:
         is_first_shown = any(normalise(element.text_content()) == first for element in page.iter("h1", "h2", "h3"))
         return parts[first] if is_first_shown else headline

@@ -71,8 +71,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     if examples := choose_examples(seed, context):
         messages = prompts.add_quoted(messages, LIKE, examples)
     own = {seed.passage.shown_id: seed.passage}
-    shown = {passage.shown_id: passage for lead in leads for passage in (lead.passage, lead.page)}
-    return await _compose(composer, messages, AgentState(shown | own, given=frozenset(own)), seed, context)
+    lead_passages = {passage.shown_id: passage for lead in leads for passage in (lead.passage, lead.page)}
+    return await _compose(composer, messages, AgentState(lead_passages | own, given=frozenset(own)), seed, context)
 
 
 def choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
