@@ -49,7 +49,6 @@ def find_leads(links: SideLinks, passage: Passage) -> list[Lead]:
         for first in starting
         if first.is_titled
         for lead in islice(_starting(links, first.page.document_id, titles), 1)
-        if lead.is_titled
     ]
     leads = [*starting, *ending, *onward]
     return [lead for lead in leads if lead.is_titled] or leads

@@ -94,7 +94,7 @@ class HiddenAnswers:
             step.id: {step.id, *step.needs, *(user.id for user in graph.users_of(step) if isinstance(user, FoundStep))}
             for step in graph.steps
         }
-        self._asked = {
+        self._public_values = {
             (name, label)
             for name, label in self.names
             for step in graph.found
@@ -181,7 +181,7 @@ class HiddenAnswers:
     def _is_relevant(self, name: str, label: str, step_id: str) -> bool:
         """Return whether to look for a name in the text of a step, or in a wording if there is no step."""
         if not step_id:
-            return (name, label) not in self._asked
+            return (name, label) not in self._public_values
         return not _is_value(name) or label in self._near[step_id]
 
 

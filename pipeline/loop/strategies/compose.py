@@ -14,7 +14,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.tools import GRAPH_TOOLS, LINKED_GRAPH_TOOLS, show_passage, show_sentence
-from pipeline.config.loop import LIKE
+from pipeline.config.loop import LIKE, SHORTEST_CHAIN
 from pipeline.context import RunContext
 from pipeline.corpus.train_eval_split import share
 from pipeline.errors import FormatError
@@ -38,8 +38,8 @@ PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
 WHOLE = 2
 """New passages that a search shows whole. Most of a generator's searches only need to know what is there."""
-ALWAYS_CHAIN, NEVER_CHAIN = 2, 5
-"""Graphs of at most two found steps are chains, graphs of five or more are none, and half of the others are."""
+NEVER_CHAIN = 5
+"""Graphs of `SHORTEST_CHAIN` found steps are chains, those of this many or more are not, and half of the others are."""
 WINNERS = "named", "hidden"
 """What should win a choice among named and hidden things. Without a draw, generators let the hidden one win."""
 GIVE_UP = '{"steps": []}'
@@ -82,7 +82,7 @@ def choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]
     any. A long chain leaves so many things unnamed that it reads like a puzzle, and few corpora hold one.
     """
     draws_chain = not context.config.questions.like and _draw(f"chain:{seed.place}") % 2 == 0
-    if target <= ALWAYS_CHAIN or (draws_chain and target < NEVER_CHAIN):
+    if target <= SHORTEST_CHAIN or (draws_chain and target < NEVER_CHAIN):
         return []
     return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.place}\n{description}"))
 
