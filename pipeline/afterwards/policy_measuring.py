@@ -106,7 +106,7 @@ def pool(records: Iterable[Record]) -> list[Record]:
 def describe_work(unmeasured: Sequence[Record], config: RunConfig) -> str:
     """Estimate in one line what the rollouts of these records will take, from what the solver's rollouts took."""
     count = config.loop.rollouts * len(unmeasured)
-    usages = [rollout.trajectory.usage for record in unmeasured for rollout in record.confirmation]
+    usages = [rollout.trajectory.usage for record in unmeasured for rollout, _ in record.graded]
     line, usage = f"{len(unmeasured):,} question{'s' * (len(unmeasured) > 1)}, {count:,} rollouts", Usage.total(usages)
     if not usage.total_tokens:
         return line

@@ -183,7 +183,7 @@ def _compare_figures(first: _Side, second: _Side) -> Iterator[Contrast]:
     sides = first, second
     accepted = (Share(part=side.facts.accepted, whole=side.facts.planned) for side in sides)
     yield share("seeds that gave a pair", *accepted)
-    yield share("candidates confirmed", *(side.figures.confirmed for side in sides))
+    yield share("candidates accepted", *(side.figures.confirmed for side in sides))
     pairs = [side.rows.filter("accepted") for side in sides]
     yield contrast("measured steps of a pair", "number", *(mean(rows, "pair_steps", 0) for rows in pairs))
     yield contrast("steps beyond the target", "number", *(mean(rows, "above") for rows in pairs))

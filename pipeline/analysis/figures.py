@@ -18,10 +18,9 @@ from pipeline.store.review_marks import Mark
 from pipeline.types import ROLES, Data, Lineage, Share, Usage
 
 ACCEPTED = pl.col("status") == "accepted"
-FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_solver")
-"""Fresh rollouts measured it. Pairs that `remeasure` opened are excluded: another solver measured them."""
-MEASURED = pl.col("difficulty").is_not_null() & (ACCEPTED | FRESH)
-"""Its difficulty counts: it was accepted, or was measured below its target."""
+CANDIDATE = pl.col("stage").is_in(STAGES[STAGES.index("candidate") :])
+MEASURED = pl.col("difficulty").is_not_null() & CANDIDATE
+"""Its difficulty counts. Pairs that `remeasure` opened are excluded: another solver measured them."""
 OPTIONAL = ("curator", "seeker", "teacher", "writer", "policy")
 """Roles that many runs do not use."""
 ROLE_OF_REQUEST = {
@@ -44,7 +43,7 @@ ROLE_OF_REQUEST = {
 
 
 class Target(Data):
-    """Figures of all seeds with the same target. Measured figures are those of fresh rollouts."""
+    """Figures of all seeds with the same target."""
 
     steps: int
     planned: int
@@ -138,7 +137,7 @@ class Figures(Data):
     one_search: tuple[OneSearchFigures, ...] = ()
     """By retriever, if the audit searched with several."""
     confirmed: Share
-    """Share of candidates that fresh rollouts confirmed at their target or above."""
+    """Share of candidates that were accepted, even if a gate dropped them later."""
     hardened: tuple[Count, ...] = ()
     """Number of accepted questions that the user brought, by the operator that last rewrote them; `given` if none."""
     missing: tuple[Count, ...]
@@ -186,7 +185,8 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
     """Compute the figures of all seeds in the table. Solve rates are those for the policy of that name."""
     seeds = for_policy(seeds, policy)
     status = {count.name: count.count for count in count_values(seeds, "status")}
-    confirmed, fresh = seeds.filter(FRESH).select(_has_reached("confirmed").sum(), pl.len()).collect().row(0)
+    reached = seeds.filter(CANDIDATE).select(_has_reached("confirmed").sum(), pl.len())
+    confirmed, candidates = reached.collect().row(0)
     accepted, by_policy = seeds.filter(ACCEPTED), distractors(seeds)
     lineages = seeds.select(Lineage.__slots__).unique("run", keep="first", maintain_order=True).collect().to_dicts()
     return Figures(
@@ -206,7 +206,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         signatures=tuple(_signatures(accepted)),
         shortcuts=shortcuts(accepted),
         one_search=tuple(one_search(accepted)),
-        confirmed=Share(part=confirmed, whole=fresh),
+        confirmed=Share(part=confirmed, whole=candidates),
         hardened=count_values(accepted.filter(pl.col("strategy") == "harden"), "origin"),
         missing=count_values(accepted.explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(by_policy.pop("")),

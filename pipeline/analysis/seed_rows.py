@@ -111,14 +111,11 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
 def _stage(record: Record) -> str:
     drafts = [past for past in record.rounds if past.draft]
     sound = [past for past in drafts if not past.unsound]
-    # Pairs that `remeasure` opened were no candidates of the run.
-    fresh = bool(record.confirmation_verdicts) and record.reason != ReasonCode.BEYOND_SOLVER
-    fresh |= record.reason == ReasonCode.OUTSIDE_BAND
     reached = (
         bool(drafts),
         bool(sound),
         any(correct((*past.verdicts, *past.policy_verdicts)) for past in sound),
-        record.confirmed or fresh,
+        record.confirmed or any(past.feedback is None for past in drafts),
         record.confirmed,
         record.status is Status.ACCEPTED,
     )
@@ -178,7 +175,7 @@ def _policies(record: Record) -> Iterator[Row]:
 def _label_draft(past: Round, record: Record) -> str:
     """Return `none` for a round without a draft, `accepted` even if a gate dropped the pair later, or a label.
 
-    A `candidate` is hard enough, but fresh rollouts did not confirm it.
+    A `candidate` seemed hard enough at its first correct rollout, but its measurement rejected it.
     """
     if past.draft is None:
         return "none"

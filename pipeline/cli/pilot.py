@@ -55,7 +55,7 @@ class Pilot(options.RunOptions):
         costs = seed_costs(attempts.read(folder), records)
         expected = forecast(costs, config.models, self.forecast_pairs)
         accepted = Share(part=pilot.accepted, whole=pilot.planned)
-        shares = {"yield": accepted, "candidates that fresh rollouts confirmed": pilot.confirmed}
+        shares = {"yield": accepted, "candidates that were accepted": pilot.confirmed}
         tree = {
             "run": str(folder),
             "model": config.models.names(),

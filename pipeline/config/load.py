@@ -13,15 +13,14 @@ from pipeline.store.real_paths import real_root
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    # The paper's loop: without audit, checks, early stop, confirmation and seekers; one rollout as feedback; a refiner
-    # that cannot search.
+    # The paper's loop: without audit, checks, early stop and seekers; one rollout as feedback; a refiner that cannot
+    # search.
     "sage": {
         "strategy": "sage",
         "loop": {
             "audit": False,
             "rounds": 2,
             "early_stop": False,
-            "confirm": False,
             "refiner_searches": False,
             "feedback_rollouts": "one",
             "last_round_relaxed": True,
@@ -43,6 +42,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 _FORMER = {
     "checks.seeker_tries": "was removed, since nobody looks for shortcuts before the rollouts: leave it out",
+    "loop.screen": "was removed, since the rollouts of a draft measure it too: leave it out",
+    "loop.confirm": "was removed, since the rollouts of a draft measure it too: leave it out",
     "checks.enabled": "is now called 'checks.enabled'",
     "runtime": "is now called 'runtime'",
 }

@@ -98,19 +98,14 @@ class LoopConfig(Data):
     """SAGE's loop (arXiv 2601.18202, Alg. 1 and 2), and the stages that Digsite adds to it."""
 
     rollouts: int = Field(4, ge=1, le=MOST_TRIES)
-    """K: number of new rollouts that confirm a candidate. If `confirm` is false, number of rollouts that decide about a
-    draft."""
-    screen: int = Field(2, ge=1, le=64)
-    """Largest number of rollouts before the confirmation, which starts after the first correct one. Unused if `confirm`
-    is false, as in SAGE."""
+    """K: number of rollouts that measure a draft. If a solve rate is the target, as many fresh ones measure it."""
     rounds: int = Field(4, ge=0, le=8)
     """R: largest number of revisions of a draft. SAGE uses 2."""
     audit: bool = True
     """Review the graph and the wording of a draft before its first rollout."""
     early_stop: bool = True
-    """Stop the rollouts of a draft when further ones cannot change the verdict."""
-    confirm: bool = True
-    """Confirm a candidate by K fresh rollouts; difficulty and solve rate are exported from those."""
+    """Stop the rollouts of a draft at the first correct one. If that is not too short, seekers follow, and then the rest
+    of K. SAGE makes all K at once."""
     refiner_searches: bool = True
     """Let the refiner search the corpus. In SAGE it only sees the traces."""
     feedback_rollouts: Literal["all", "one"] = "all"

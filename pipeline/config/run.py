@@ -262,10 +262,6 @@ class RunConfig(Data):
         """Return whether a pair is accepted if its measured steps reach the range, whatever its seed aimed at."""
         return self.difficulty.adversarial and self.steps_required
 
-    def screen_rollouts(self) -> int | None:
-        """Return how many rollouts screen a draft, or None if all K decide."""
-        return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
-
     def digest_input(self) -> dict[str, Any]:
         """Return the settings that are part of the run's digest, with the digests of all prompts."""
         untargeted = {"policy"} if self.solve_rate is None else set()

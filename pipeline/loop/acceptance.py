@@ -18,7 +18,7 @@ class FinalRollouts:
     measured: list[GradedRollout] = field(default_factory=list)
     """Fresh rollouts of the policy whose solve rate is the target."""
     confirmed: list[GradedRollout] = field(default_factory=list)
-    """Fresh rollouts of the solver."""
+    """Fresh rollouts of the solver, if its solve rate is the target."""
 
 
 def decide_outcome(
@@ -36,21 +36,19 @@ def decide_outcome(
         return Status.REJECTED, Reason(last.feedback.cause)
     if is_below_range(final.sought, seed, context):
         return Status.REJECTED, Reason(ReasonCode.BELOW_RANGE)
-    if context.config.loop.confirm and (code := _check_confirmation(last, final, seed, context)):
+    if code := _check_measurement(last, final, seed, context):
         return Status.REJECTED, Reason(code)
     if final.sought and StepCounts.of(final.confirmed or last.graded, final.sought).difficulty is None:
         return Status.REJECTED, Reason(ReasonCode.RECALLED)
     return Status.ACCEPTED, Reason("")
 
 
-def _check_confirmation(
-    last: Round, final: FinalRollouts, seed: Seed, context: RunContext
-) -> ReasonCode | Cause | None:
+def _check_measurement(last: Round, final: FinalRollouts, seed: Seed, context: RunContext) -> ReasonCode | Cause | None:
     if last.findings:
         return last.findings[0].cause
     if solve_rates.misses_target(final.measured or final.confirmed, context.config):
         return ReasonCode.OUTSIDE_BAND
-    correct = [verdict for _, verdict in final.confirmed if verdict.correct]
+    correct = [verdict for _, verdict in final.confirmed or last.graded if verdict.correct]
     if not correct:
         return ReasonCode.UNCONFIRMED
     if any(map(solve_rates.find_threshold(seed, context.config).is_missed, correct)):

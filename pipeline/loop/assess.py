@@ -69,19 +69,6 @@ def choose_label(verdicts: Sequence[Verdict], threshold: Threshold) -> Label:
     return Label.TOO_EASY if any(map(threshold.is_missed, verdicts)) else Label.CANDIDATE
 
 
-def have_decided(verdicts: Sequence[Verdict], threshold: Threshold, *, rollouts: int, screen: int | None) -> bool:
-    """Return whether no further rollout can change the label.
-
-    Args:
-        verdicts: the verdicts so far.
-        threshold: what the draft must withstand.
-        rollouts: the number of rollouts without a screen.
-        screen: the number of rollouts of which the first correct one is enough, since K fresh ones confirm it.
-    """
-    settles = any(verdict.correct and (screen or threshold.is_missed(verdict)) for verdict in verdicts)
-    return settles or len(verdicts) >= (screen or rollouts)
-
-
 def feedback_from_findings(findings: Sequence[Finding]) -> Feedback:
     """Return the feedback of checks: the cause of the most serious finding, and the details of all."""
     gravest = next((finding for finding in findings if finding.cause in UNSOUND), findings[0])

@@ -1,4 +1,4 @@
-"""The rollouts of a draft: as many as decide about it, then K fresh ones that confirm a candidate."""
+"""The rollouts of a draft: as many as show that it is a candidate, then the rest of K, which measure it."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.loop import assess, solve_rates
 from pipeline.loop.checks.base import CheckResult
-from pipeline.types import Draft, Feedback, GradedRollout, Seed, Verdict
+from pipeline.types import Draft, Feedback, GradedRollout, Seed
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ async def run_draft(draft: Draft, checks: CheckResult, index: int, seed: Seed, c
     solver = list[GradedRollout]()
     if config.steps_required and not feedback:
         threshold = solve_rates.find_threshold(seed, config)
-        solver = await run_solver(draft, context, threshold)
+        solver = await _run_solver(draft, context)
         feedback = assess.explain_rollouts(draft, solver, threshold)
     if feedback or config.band is None:
         return DraftRollouts(solver, feedback)
@@ -41,19 +41,29 @@ async def run_draft(draft: Draft, checks: CheckResult, index: int, seed: Seed, c
     return DraftRollouts(solver, feedback, measured) if config.policy else DraftRollouts(measured, feedback)
 
 
-async def run_solver(draft: Draft, context: RunContext, threshold: assess.Threshold) -> list[GradedRollout]:
-    loop, screen = context.config.loop, context.config.screen_rollouts()
+async def _run_solver(draft: Draft, context: RunContext) -> list[GradedRollout]:
+    """Make K rollouts, one after another until one is correct if `early_stop` is set."""
+    loop = context.config.loop
     if not loop.early_stop:
         return await graded_rollouts(draft, range(loop.rollouts), context)
-    rollouts, verdicts = list[GradedRollout](), list[Verdict]()
-    while not assess.have_decided(verdicts, threshold, rollouts=loop.rollouts, screen=screen):
+    rollouts = list[GradedRollout]()
+    while len(rollouts) < loop.rollouts and not any(verdict.correct for _, verdict in rollouts):
         rollouts.append(await graded_rollout(draft, len(rollouts), context))
-        verdicts.append(rollouts[-1].verdict)
     return rollouts
 
 
-async def run_confirmation(draft: Draft, context: RunContext) -> list[GradedRollout]:
-    """Make K fresh rollouts. The first K selected the draft, so figures from them would be biased."""
+async def run_rest(draft: Draft, count: int, context: RunContext) -> list[GradedRollout]:
+    """Make the rest of K rollouts after the `count` that made the draft a candidate.
+
+    A draft is accepted only if a rollout is correct and none is too short, whichever of them came first. So the first
+    ones are as good a measurement as the rest.
+    """
+    ledger.enter("confirmation")
+    return await graded_rollouts(draft, range(count, context.config.loop.rollouts), context)
+
+
+async def run_fresh(draft: Draft, context: RunContext) -> list[GradedRollout]:
+    """Make K rollouts that had no part in choosing the draft."""
     ledger.enter("confirmation")
     k = context.config.loop.rollouts
     return await graded_rollouts(draft, range(k, 2 * k), context)

@@ -1,4 +1,4 @@
-"""The loop of one seed: propose, check, run, give feedback and revise, at most R times; then K fresh rollouts confirm.
+"""The loop of one seed: propose, check, run, give feedback and revise, at most R times; then measure the candidate.
 
 Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 """
@@ -51,7 +51,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
                 lambda seed, context: strategy.revise(seed, context, rounds), seed, context
             )
         if feedback is None and proposal.draft:
-            await _confirm(proposal.draft, rounds, final, seed, context)
+            await _measure(proposal.draft, rounds, final, seed, context)
         status, reason = decide_outcome(rounds, final, seed, context)
     except DeadlineExceeded:
         status, reason = Status.FAILED, Reason(ReasonCode.DEADLINE)
@@ -79,22 +79,31 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
     return await run_stages(record, context)
 
 
-async def _confirm(draft: Draft, rounds: list[Round], final: FinalRollouts, seed: Seed, context: RunContext) -> None:
-    """Make the final rollouts of a candidate, as far as no earlier ones reject it.
+async def _measure(draft: Draft, rounds: list[Round], final: FinalRollouts, seed: Seed, context: RunContext) -> None:
+    """Let seekers attack a candidate and complete its rollouts, as far as no earlier ones reject it.
 
-    They are stored at once, so that a fault in a later stage does not lose them.
+    Rollouts are stored at once, so that a fault in a later stage does not lose them. A solve rate as the target chooses
+    drafts by the rollouts that it is computed from, so that only fresh ones measure it.
     """
-    if context.config.difficulty.adversarial:
+    config = context.config
+    if config.difficulty.adversarial:
         final.sought = await seekers.attack(draft, seed.target_steps, context)
-    if not context.config.loop.confirm or is_below_range(final.sought, seed, context):
-        return
+        if is_below_range(final.sought, seed, context):
+            return
     final.measured = await solve_rates.run_confirmation(draft, context)
-    if solve_rates.misses_target(final.measured, context.config):
+    if solve_rates.misses_target(final.measured, config):
         return
-    final.confirmed = await draft_rollouts.run_confirmation(draft, context)
-    agreed = await check_agreed_answer(draft, [*final.confirmed, *final.measured], None, context)
-    probes, findings = (*rounds[-1].probes, *agreed.probes), (*rounds[-1].findings, *agreed.findings)
-    rounds[-1] = rounds[-1].model_copy(update={"probes": probes, "findings": findings})
+    last, rest = rounds[-1], list[GradedRollout]()
+    if config.band and not config.policy:
+        final.confirmed = await draft_rollouts.run_fresh(draft, context)
+    else:
+        rest = await draft_rollouts.run_rest(draft, len(last.rollouts), context)
+    rollouts, verdicts = GradedRollout.split([*last.graded, *rest])
+    changes: dict[str, object] = {"rollouts": rollouts, "verdicts": verdicts}
+    if added := [*rest, *final.confirmed, *final.measured]:
+        agreed = await check_agreed_answer(draft, [*last.graded, *added], None, context)
+        changes |= {"probes": (*last.probes, *agreed.probes), "findings": (*last.findings, *agreed.findings)}
+    rounds[-1] = last.model_copy(update=changes)
 
 
 def _prepare_seed(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:

@@ -35,7 +35,7 @@ async def solve_again(record: Record, context: RunContext) -> str | None:
     """
     assert record.draft  # noqa: S101 - accepted pairs have one
     try:
-        rollouts = await draft_rollouts.run_confirmation(record.draft, context)
+        rollouts = await draft_rollouts.run_fresh(record.draft, context)
     except (DeadlineExceeded, FormatError, RequestRefused):
         return None
     correct = [rollout.verdict for rollout in rollouts if rollout.verdict.correct]

@@ -19,17 +19,16 @@ from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Round, 
 async def run_model(draft: Draft, earlier: Sequence[GradedRollout], context: RunContext) -> list[GradedRollout]:
     """Run the measured model after its `earlier` rollouts until the label is decided.
 
-    If no confirmation follows, these rollouts are the measurement, so that only a missed target ends them early.
+    These rollouts choose the draft, so fresh ones measure it. Without `early_stop`, only a missed target ends them.
     """
     loop = context.config.loop
-    is_final = not (loop.confirm and loop.early_stop)
-    return await _run_until_decided(draft, range(loop.rollouts), earlier, context, is_final=is_final)
+    return await _run_until_decided(draft, range(loop.rollouts), earlier, context, is_final=not loop.early_stop)
 
 
 async def run_confirmation(draft: Draft, context: RunContext) -> list[GradedRollout]:
     """Make up to K fresh rollouts of the policy whose solve rate is the target.
 
-    Return none if there is no such policy: the solver's confirmation then measures the solve rate.
+    Return none if there is no such policy.
     """
     if not (context.config.band and context.config.policy):
         return []

@@ -224,8 +224,8 @@ def judge_records(
         record = accepted.pop(head.key, None) or read(head.key)
         yield mark_dropped(record, drop) if drop else record, drop
     for record in map(read, included):
-        # An unmeasured record is in no view, so it must not keep another one out as its duplicate.
-        yield record, gates.admit(gates.check(record)) if record.confirmation_verdicts else None
+        # An unsolved record is in no view, so it must not keep another one out as its duplicate.
+        yield record, gates.admit(gates.check(record)) if record.is_solved else None
 
 
 class PlanState:

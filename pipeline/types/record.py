@@ -159,10 +159,11 @@ class Record(Data):
     """The text of `parsed_reason`, such as `below_range` or `no_draft:limits`; empty or `relaxed` if accepted."""
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
+    """Fresh rollouts, if the solver's solve rate was the target or a policy of `digsite remeasure` solved it. Otherwise
+    those of the last round measure the question."""
     confirmation_verdicts: tuple[Verdict, ...] = ()
     seekers: tuple[Rollout, ...] = ()
-    """Rollouts of seekers, which look for shortcuts, if the solver confirmed the question. No model is trained on
-    them."""
+    """Rollouts of seekers, which look for shortcuts, if the solver solved the question. No model is trained on them."""
     seeker_verdicts: tuple[Verdict, ...] = ()
     again: tuple[Rollout, ...] = ()
     """Rollouts of fresh seekers, if the accepted pair was drawn for that; difficulty does not depend on them."""
@@ -281,6 +282,11 @@ class Record(Data):
         """Return whether no fresh seeker found a shorter way. None without fresh seekers."""
         shorter = [v for v in self.again_verdicts if v.counts and v.steps < (self.difficulty or 0)]
         return not shorter if self.again_verdicts else None
+
+    @property
+    def is_solved(self) -> bool:
+        """Return whether rollouts say how hard the question is, so that exports can include it though it was rejected."""
+        return bool(self.confirmation or self.seekers or correct(self.measured))
 
     @property
     def confirmed(self) -> bool:

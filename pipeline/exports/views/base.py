@@ -95,9 +95,7 @@ REWARDED = ViewOptions(
 
 def is_exported(record: Record, include: tuple[str, ...] = ()) -> bool:
     """Return whether a pair is accepted, or was tried and rejected for a reason that `include` names."""
-    return record.status is Status.ACCEPTED or (
-        record.reason in include and bool(record.confirmation or record.seekers)
-    )
+    return record.status is Status.ACCEPTED or (record.reason in include and record.is_solved)
 
 
 def is_rewarded(record: Record, gates: GateConfig) -> bool:

@@ -1,9 +1,9 @@
 """`qa`: one flat row per question with its evidence; for people, evaluation harnesses and your own converter.
 
-The columns are a contract of Digsite. Difficulty, solve rate and hit step come from the confirmation: the least number
-of steps over the rollouts that chose a question is biased, over fresh rollouts it is not. `assessments` has them for
-the run's own solver, then for every measured policy, its latest measurement last. A question without an answer follows
-its pair (`twin_of`); its last hop holds the passage that contradicts its premise.
+The columns are a contract of Digsite. Solve rate and hit step come from the solver's rollouts, difficulty also from
+those of seekers. `assessments` has them for the run's own solver, then for every measured policy, its latest
+measurement last. A question without an answer follows its pair (`twin_of`); its last hop holds the passage that
+contradicts its premise.
 """
 
 from collections.abc import Iterable
