@@ -94,16 +94,16 @@ def skipped_hops(draft: Draft, rollout: Rollout, found_at: Sequence[int | None])
     It found the evidence of a later hop before one of its queries or anything that it was shown named their answers. A
     rollout that names an answer unseen has recalled it (`recalled_hops`), which is no fault of the question.
     """
-    named_hops: set[int] = set()  # the hops whose answers a query or an observation has named
+    named_hops: set[int] = set()  # the hops of whose answers a query or an observation has named one
     skipped: set[int] = set()
     step = 0
     for call, text in observations(rollout):
         step += not call.repeat
-        named_hops |= _hops_named_by(draft, call.argument) if call.tool != "open" else set()
+        named_hops |= {hop for hop, _ in _find_names(draft, call.argument)} if call.tool != "open" else set()
         reached = [hop for hop, hop_step in enumerate(found_at) if hop_step == step]
         leading = {earlier for hop in reached for earlier in draft.graph.hops_before(hop)}
         skipped |= {hop for hop in leading if found_at[hop] is None} - named_hops
-        named_hops |= _hops_named_by(draft, text)
+        named_hops |= {hop for hop, _ in _find_names(draft, text)}
     return tuple(sorted(skipped))
 
 
@@ -153,18 +153,30 @@ def _searches(rollout: Rollout) -> Iterator[tuple[Call, str, int]]:
 
 def _hops_named_unseen(draft: Draft, rollout: Rollout) -> set[int]:
     texts = [remove_dates(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
-    seen, text_count = _hops_named_by(draft, draft.question), 0
+    seen, text_count = _find_names(draft, draft.question), 0
     unseen: set[int] = set()
     for call, _, before in _searches(rollout):
         for text in texts[text_count:before]:
-            seen |= _hops_named_by(draft, text)
+            seen |= _find_names(draft, text)
         text_count = before
-        unseen |= _hops_named_by(draft, call.argument) - seen
+        unseen |= {hop for hop, _ in _find_names(draft, call.argument) - seen}
     return unseen
 
 
-def _hops_named_by(draft: Draft, text: str) -> set[int]:
-    return {number for number, hop in enumerate(draft.hops) if _names(text, hop.spellings)}
+def _find_names(draft: Draft, text: str) -> set[tuple[int, str]]:
+    """Return the hops whose answers a text names, each with its answer or with a member of the set that it gives."""
+    return {
+        (number, names[0])
+        for number in range(len(draft.hops))
+        for names in _spellings(draft, number)
+        if _names(text, names)
+    }
+
+
+def _spellings(draft: Draft, number: int) -> list[tuple[str, ...]]:
+    """Return the spellings of a hop's answer or, if that is a set, those of each member."""
+    members = draft.graph.found[number].members
+    return [(member,) for member in members] or [draft.hops[number].spellings]
 
 
 def shows_evidence(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
@@ -175,12 +187,19 @@ def shows_evidence(draft: Draft, number: int, passage_ids: Sequence[str], text: 
         return False
     subject = _subject_spellings(draft, number)
     gives_answer = hop.answer == draft.answer or draft.graph.found[number] is draft.graph.last
-    answers = (*hop.spellings, draft.answer, *draft.answer_aliases) if gives_answer else hop.spellings
-    return any(_proves(block, answers) and _proves(block, subject) for block in remove_dates(text).split("\n\n"))
+    answers = _spellings(draft, number)
+    if gives_answer:
+        answers = [(*names, draft.answer, *draft.answer_aliases) for names in answers]
+    return any(
+        all(_proves(block, names) for names in answers) and _proves(block, subject)
+        for block in remove_dates(text).split("\n\n")
+    )
 
 
 def _subject_spellings(draft: Draft, number: int) -> tuple[str, ...]:
     step = draft.graph.found[number]
+    if member := draft.graph.member(step):
+        return (member,)
     needed = draft.graph.needed_by(step)
     return needed[0].spellings if needed else (strip_tag(draft.graph.subject(step)),)
 

@@ -21,12 +21,20 @@ class ProposedStep(Data):
 
     id: str = Field(description="A short name that is unique in the graph, such as founder_a.")
     sub_question: str = Field(description="What this step asks. Refer to the answer of another step by its id in {}.")
-    answer: str = Field("", description="The answer as the passage has it, as short as it can be. Empty if computed.")
+    answer: str = Field(
+        "",
+        description="The answer as the passage has it, as short as it can be; the members of a set "
+        "separated by semicolons. Empty if computed.",
+    )
     answer_aliases: Aliases = Field((), max_length=8, description="Other names of exactly this answer.")
     needs: tuple[str, ...] = Field((), max_length=12, description="Ids of the earlier steps whose answers it uses.")
     passage_id: str = Field("", description="Found steps: the id of the passage that states the answer.")
     sentences: tuple[int, ...] = Field((), max_length=6, description="Found steps: numbers of the sentences to cite.")
-    about: str = Field("", description="First steps: the name of the thing, if the title of its document is none.")
+    about: str = Field(
+        "",
+        description="First steps: the name of the thing, if the title of its document is none. A step that starts from "
+        "one member of a set: that member, as the set has it.",
+    )
     population: str = Field("", description="Of a value: which group it describes, such as births in Japan.")
     time: str = Field("", description="Of a value: which time it describes, such as 2019 or a year.")
     is_exact: bool = Field(

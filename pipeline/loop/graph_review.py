@@ -101,7 +101,7 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
     else:
         graph, _ = settle(graph)
         problems += [*_check_idle_steps(graph, target), *_check_answers(graph)]
-    problems += [*_check_documents(graph, passages), *_check_whole_sets(graph)]
+    problems += [*_check_documents(graph, passages), *_check_sets(graph), *_check_whole_sets(graph)]
     problems += await check_searches(graph, context, passages)
     probes: tuple[Probe, ...] = ()
     if context.config.models.of("reader").capabilities.understands:
@@ -173,18 +173,42 @@ def _is_stated_elsewhere(passages: Mapping[str, Passage], other_step: FoundStep,
     return quote in text and contains(f"{passage.title} {text}", strip_tag(step.citation.title))
 
 
+def _check_sets(graph: Graph) -> list[Problem]:
+    """Check that each member of a set has steps of its own, since the question only describes the set."""
+    problems = []
+    for step in graph.found:
+        if not step.members:
+            continue
+        users = graph.users_of(step)
+        starts = {graph.member(user) for user in users}
+        if missing := [member for member in step.members if member not in starts]:
+            description = f"it lists several things, and no step starts from {', '.join(missing)}"
+            mend = "add a step for each with that name in `about`, or cite a set with fewer members"
+            problems.append(Problem(Cause.GENERATOR_ERROR, description, mend, step.id))
+        problems += [
+            Problem(
+                Cause.GENERATOR_ERROR, f"its `about` is no member of the set '{step.id}'", "write it as there", user.id
+            )
+            for user in users
+            if not graph.member(user)
+        ]
+    return problems
+
+
 def _check_whole_sets(graph: Graph) -> list[Problem]:
-    """Check that the operations on whole sets use sentences that name all members, and not only examples."""
+    """Check that sets, and the operations on whole sets, use sentences that name all members, and not only examples."""
     joins = [
         step for step in graph.steps if isinstance(step, ComputedStep) and operation(step.operation).needs_whole_set
     ]
-    members = {member.id: join for join in joins for member in graph.ancestors(join)}
+    needs = {member.id: join.operation for join in joins for member in graph.ancestors(join)}
+    needs |= {step.id: "a set" for step in graph.found if step.members}
     problems = []
     for step in graph.found:
-        cue = names_as_example(step.citation.quote, step.spellings) if step.id in members else ""
+        names = step.members or step.spellings
+        cue = names_as_example(step.citation.quote, names) if step.id in needs else ""
         if cue:
             description = f"its sentences name '{step.answer}' as an example ('{cue}'), so that others may fit too"
-            mend = f"{members[step.id].operation} needs sentences that name all, or a fact that only one thing fits"
+            mend = f"{needs[step.id]} needs sentences that name all, or a fact that only one thing fits"
             problems.append(Problem(Cause.AMBIGUOUS, description, mend, step.id))
     return problems
 

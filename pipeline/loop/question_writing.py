@@ -277,14 +277,20 @@ def _ask_for_subject(graph: Graph, step: FoundStep | ComputedStep, hidden: Hidde
     return f"the thing of which [{step.id}] asks"
 
 
+def _describe_operand(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
+    label = f"each of [{step.needs[0]}]" if graph.member(step) else f"[{step.id}]"
+    return f"{label} ({_mask_question(graph, step, hidden)})"
+
+
 def _describe_step(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> dict[str, object]:
     description: dict[str, object] = {"id": step.id, "asks": _mask_question(graph, step, hidden)}
     if isinstance(step, FoundStep):
         about = f"[{step.needs[0]}]" if step.needs else hidden.mask(strip_tag(graph.subject(step)), step)
+        about = f"one of {about}" if graph.member(step) else about
         values = {"population": hidden.mask(step.population, step), "time": hidden.mask(step.time, step)}
         description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()), step)}
     else:
-        operands = [f"[{need.id}] ({_mask_question(graph, need, hidden)})" for need in graph.needed_by(step)]
+        operands = list(dict.fromkeys(_describe_operand(graph, need, hidden) for need in graph.needed_by(step)))
         values = {"which": step.which, "condition": step.condition, "bound": step.bound, "unit": step.unit}
         description |= {"operation": step.operation, "of": list(step.needs)}
         description["computes"] = operation(step.operation).describe(step, operands)

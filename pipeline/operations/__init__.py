@@ -119,7 +119,11 @@ def _operand(
     answer, aliases = _name(graph, step_id, outcomes, changed)
     if interval is None:
         interval = _read_value(graph, step, answer)
-    if step.needs:
+    member = graph.member(step)
+    subject_aliases: tuple[str, ...]
+    if member and step.needs[0] not in changed:
+        subject, subject_aliases = member, ()
+    elif step.needs:
         subject, subject_aliases = _name(graph, step.needs[0], outcomes, changed)
     else:
         subject = graph.subject(step)

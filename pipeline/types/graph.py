@@ -55,13 +55,20 @@ class FoundStep(GraphStep):
 
     citation: Citation
     about: str = ""
-    """The name of the thing that a first step is about, if the title of its document is not a name of it."""
+    """The name of the thing that a first step is about, if the title of its document is not a name of it; or the member
+    of a set that the step starts from."""
     population: str = ""
     """The group that a value describes, such as "births in the United States"."""
     time: str = ""
     """The time that a value describes, such as "2019" or "a year"."""
     is_exact: bool = False
     """Whether the passage defines a number (a limit, a price, a count) and did not measure or round it."""
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Return the members of the set that the answer lists, separated by semicolons; none if it is one thing."""
+        parts = tuple(part.strip() for part in self.answer.split(";"))
+        return parts if len(parts) > 1 else ()
 
 
 class ComputedStep(GraphStep):
@@ -233,14 +240,26 @@ class Graph(Data):
         return tuple(step for step in self.found if step.id in ids)
 
     def fill_in(self, step: GraphStep) -> str:
-        return step.replace_ids(
-            lambda step_id: self.by_id[step_id].answer if step_id in self.by_id else f"{{{step_id}}}"
-        )
+        member = self.member(step)
+
+        def name(step_id: str) -> str:
+            if member and step_id == step.needs[0]:
+                return member
+            return self.by_id[step_id].answer if step_id in self.by_id else f"{{{step_id}}}"
+
+        return step.replace_ids(name)
+
+    def member(self, step: GraphStep) -> str:
+        """Return the member of a set that a step starts from; empty if it starts from no set."""
+        if not (isinstance(step, FoundStep) and step.needs):
+            return ""
+        needed = self.by_id[step.needs[0]]
+        return step.about if isinstance(needed, FoundStep) and step.about in needed.members else ""
 
     def subject(self, step: GraphStep) -> str:
-        """Return the subject of a step: the answer that it starts from, its `about`, or the title of its document."""
+        """Return what a step is about: the answer or member that it starts from, its `about`, or its document's title."""
         if step.needs:
-            return self.by_id[step.needs[0]].answer
+            return self.member(step) or self.by_id[step.needs[0]].answer
         return step.about or step.citation.title if isinstance(step, FoundStep) else step.answer
 
     @cached_property
