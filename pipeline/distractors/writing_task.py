@@ -41,11 +41,12 @@ def is_name(answer: str) -> bool:
 async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> base.WritingTask | None:
     """Build the task for a distractor of that kind with a wrong answer to hop `target`.
 
-    Return None if the kind skips more hops than come before, or if the hop's passage is not in the corpus. Return None
-    too if rules find that the passage may be about a living person; a reader that is a model judges the written
+    Return None if the hop gives a set, if the kind skips more hops than come before, or if the hop's passage is not in
+    the corpus. Return None too if rules find that the passage may be about a living person; a reader that is a model judges the written
     distractor instead (`no_living_person`).
     """
-    if (hop := _leap_back(draft, target, base.load(kind).skipped_hops)) is None:
+    hop = _leap_back(draft, target, base.load(kind).skipped_hops)
+    if hop is None or draft.graph.found[target].members:
         return None
     retriever, source_hop, target_hop = context.retriever, draft.hops[hop], draft.hops[target]
     source = await retriever.get(source_hop.passage_id)
