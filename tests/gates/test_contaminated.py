@@ -46,6 +46,17 @@ def test_the_answer_with_a_supporting_title_is_contaminated(tmp_path: Path) -> N
     assert run_gates([make_pair(0, answer="no")], make_list(tmp_path, {**row, "answers": "no"})) == [""]
 
 
+@pytest.mark.parametrize("title", ["Tarn", "Tarn (river)"])
+def test_a_title_that_is_the_answer_itself_marks_no_question(tmp_path: Path, title: str) -> None:
+    """The winner of a comparison is also the title of its page."""
+    row = {"question": "Which is longer, Tarn or Aveyron?", "answer": "Tarn", "supporting_titles": ["Tarn", "Aveyron"]}
+    settings = make_list(tmp_path, row)
+    index = load_lists(settings.against)[0]
+    question = "Through which of the six valleys near Vessby did the first rafts come down?"
+    assert index.find(question, ["Tarn"], [make_hop("How old is it?", "90", title)]) is None
+    assert index.find(question, ["Tarn"], [make_hop("How old is it?", "90", "Aveyron")]) is not None
+
+
 def test_fields_may_be_one_text_or_empty(tmp_path: Path) -> None:
     w = world(0)
     row = {"question": "Anything?", "answer": w.year, "answer_aliases": None, "supporting_titles": w.town.title}

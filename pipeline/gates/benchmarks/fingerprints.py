@@ -67,13 +67,16 @@ def parse_line(line: str) -> Fingerprint:
 
 
 def marks(question: str, answers: Iterable[str], titles: Iterable[str]) -> Iterator[str]:
-    """Yield hashes of the words, of each thirteen words in a row, and of each answer with a title of the evidence."""
+    """Yield hashes of the words, of each thirteen words in a row, and of each answer with a title of the evidence.
+
+    A title that is the answer itself says no more than the answer: many comparisons have the same winner.
+    """
     yield _hash("question", normalise(question.lower()))
     for run in runs(words(question), GRAM):
         yield _hash("gram", " ".join(run))
-    normalised_titles = {normalise(title) for title in titles}
+    names = {normalise(title): normalise(strip_tag(title)) for title in titles}
     for answer in sorted({normalise(answer) for answer in answers} - YES_NO - {""}):
-        for title in sorted(normalised_titles):
+        for title in sorted(title for title, name in names.items() if answer not in (title, name)):
             yield _hash("answer", f"{answer}\n{title}")
 
 
