@@ -233,6 +233,7 @@ def draw_order(graph: Graph) -> Graph:
 async def grade_wordings(wordings: Sequence[str], graph: Graph, context: RunContext) -> tuple[ChoiceOutput, Probe]:
     facts = [
         {"asks": graph.fill_in(step), "title": step.citation.title, "sentence": " ".join(step.citation.quote.split())}
+        | {name: value for name in ("population", "time") if (value := getattr(step, name))}
         for step in graph.found
     ]
     messages = context.prompt("naturalness/choose", wordings=list(wordings), facts=facts)
