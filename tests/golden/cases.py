@@ -66,11 +66,6 @@ SECOND: dict[str, Case] = {
 
 BAND: dict[str, Case] = {
     "in_band": Case(learns=lambda past, sample: 3 if sample % 2 else -3),
-    "unconfirmed": Case(
-        ("rejected", "unconfirmed"),
-        solves=lambda past, sample: -4,
-        learns=lambda past, sample: 3 if sample % 2 else -3,
-    ),
     "above_band": Case(("rejected", "above_band"), ("above_band",) * 3),
     "below_band": Case(("rejected", "below_band"), ("below_band",) * 3, learns=lambda past, sample: -4),
     "outside_band": Case(
@@ -79,6 +74,15 @@ BAND: dict[str, Case] = {
 }
 """With a band of solve rates as a target, for the model to be trained."""
 
+OWN_BAND: dict[str, Case] = {
+    "in_own_band": Case(solves=lambda past, sample: 3 if sample % 2 else -3),
+    "outside_own_band": Case(
+        ("rejected", "outside_band"), solves=lambda past, sample: 3 if sample % 2 or sample > 3 else -3
+    ),
+    "unconfirmed": Case(("rejected", "unconfirmed"), solves=lambda past, sample: 3 if sample == 1 else -4),
+}
+"""With a band as a target for the solver itself, which K fresh rollouts measure."""
+
 RUNS = {
     "outcomes": (
         FIRST,
@@ -86,5 +90,6 @@ RUNS = {
     ),
     "outcomes-unread": (SECOND, ("checks.enabled=[]", "loop.last_round_relaxed=true", "difficulty.adversarial=false")),
     "outcomes-band": (BAND, ("checks.enabled=[]", "solve_rate=0.2-0.8", "policy=mine")),
+    "outcomes-own-band": (OWN_BAND, ("checks.enabled=[]", "solve_rate=0-0.5")),
 }
 """Cases and settings of each scripted run."""
