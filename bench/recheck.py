@@ -93,9 +93,9 @@ def find_faults(record: Record, texts: dict[str, Text]) -> list[str]:
         return ["no draft"]
     faults = [fault for i, hop in enumerate(draft.hops) for fault in _check_hop(i, hop, texts)]
     faults += _check_question(draft)
-    steps = [v.steps for v in record.confirmation_verdicts if v.right and v.supported]
+    steps = [v.steps for v in record.measured if v.right and v.supported]
     if record.lineage.preset != "sage" and (not steps or min(steps) < record.seed.target_steps):
-        faults.append(f"confirmed in {steps} steps, target {record.seed.target_steps}")
+        faults.append(f"solved in {steps} steps, target {record.seed.target_steps}")
     seed = record.seed.passage
     text = texts.get(seed.document_id)
     if text is None or f"{text.title}\n{text.body}"[seed.start : seed.end] != seed.text:

@@ -188,6 +188,12 @@ def confirmed(base: Record, w: World, styles: Sequence[Style]) -> Record:
     return base.model_copy(update={"confirmation": rollouts, "confirmation_verdicts": verdicts})
 
 
+def measured_in_its_round(old: Record) -> Record:
+    """Return the record with its confirmation, which older versions made after the last round, in that round."""
+    last = old.rounds[-1].model_copy(update={"rollouts": old.confirmation, "verdicts": old.confirmation_verdicts})
+    return old.model_copy(update={"rounds": (*old.rounds[:-1], last), "confirmation": (), "confirmation_verdicts": ()})
+
+
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, hops=(0,),
                     message="Solved in 1 step of 3: the first search returned the passage of the answer.")  # fmt: skip
 UNSOLVED = Feedback(label=Label.UNSOLVED, cause=Cause.SOLVER_ERROR, hops=(2,),

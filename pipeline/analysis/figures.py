@@ -18,7 +18,8 @@ from pipeline.store.review_marks import Mark
 from pipeline.types import ROLES, Data, Lineage, Share, Usage
 
 ACCEPTED = pl.col("status") == "accepted"
-CANDIDATE = pl.col("stage").is_in(STAGES[STAGES.index("candidate") :])
+CANDIDATE = pl.col("stage").is_in(STAGES[STAGES.index("candidate") :]) & (pl.col("status") != "failed")
+"""It seemed hard enough, and its measurement was not cut short."""
 MEASURED = pl.col("difficulty").is_not_null() & CANDIDATE
 """Its difficulty counts. Pairs that `remeasure` opened are excluded: another solver measured them."""
 OPTIONAL = ("curator", "seeker", "teacher", "writer", "policy")

@@ -44,7 +44,7 @@ def item(record: Record) -> Iterator[Text | Padding]:
     for stage in record.missing:
         yield text(f"\nmissing: {stage} rollouts, which 'digsite complete' runs", style="yellow")
     if trace.confirmation:
-        yield text("\nconfirmation: fresh rollouts, which give unbiased steps and solve rate", style="bold")
+        yield text("\nconfirmation: fresh rollouts, which had no part in choosing the question", style="bold")
         yield from _rollouts(trace.confirmation)
     if trace.seekers:
         yield text("\nseekers: attempts to find a shorter way", style="bold")

@@ -9,8 +9,8 @@ from pipeline.types import Data
 
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Include = Literal["below_target", "below_range", "beyond_solver"]
-"""Reasons of rejected pairs that a data set may hold: confirmed pairs below their target, and pairs that only a solver
-of `digsite remeasure` solved."""
+"""Reasons of rejected pairs that a data set may hold: pairs that were solved below their target, and pairs that only a
+solver of `digsite remeasure` solved."""
 
 
 class RefreshConfig(Data):

@@ -98,14 +98,15 @@ class LoopConfig(Data):
     """SAGE's loop (arXiv 2601.18202, Alg. 1 and 2), and the stages that Digsite adds to it."""
 
     rollouts: int = Field(4, ge=1, le=MOST_TRIES)
-    """K: number of rollouts that measure a draft. If a solve rate is the target, as many fresh ones measure it."""
+    """K: number of rollouts that measure a draft. If a solve rate is the target, K fresh ones, which had no part in
+    choosing the draft, measure that rate."""
     rounds: int = Field(4, ge=0, le=8)
     """R: largest number of revisions of a draft. SAGE uses 2."""
     audit: bool = True
     """Review the graph and the wording of a draft before its first rollout."""
     early_stop: bool = True
-    """Stop the rollouts of a draft at the first correct one. If that is not too short, seekers follow, and then the rest
-    of K. SAGE makes all K at once."""
+    """Stop the rollouts of a draft at the first correct one. If that is not too short, seekers follow, and then the
+    rest of K. SAGE makes all K at once."""
     refiner_searches: bool = True
     """Let the refiner search the corpus. In SAGE it only sees the traces."""
     feedback_rollouts: Literal["all", "one"] = "all"
@@ -166,7 +167,7 @@ def way_of(sample: int) -> Way:
 
 
 class DifficultyConfig(Data):
-    """Seekers look for shortcuts to the answer of every question that the solver has confirmed."""
+    """Seekers look for shortcuts to the answer of every question that the solver has solved."""
 
     adversarial: bool = True
     """Whether there are seekers. If true, every pair with at least the lower end of `steps` is accepted. If false, only

@@ -1,1 +1,1 @@
-"""The loop that turns one seed into a record: propose, audit, try, assess, revise, confirm."""
+"""The loop that turns one seed into a record: propose, audit, try, assess, revise, measure."""

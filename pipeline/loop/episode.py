@@ -93,17 +93,20 @@ async def _measure(draft: Draft, rounds: list[Round], final: FinalRollouts, seed
     final.measured = await solve_rates.run_confirmation(draft, context)
     if solve_rates.misses_target(final.measured, config):
         return
-    last, rest = rounds[-1], list[GradedRollout]()
+    first = rounds[-1]
     if config.band and not config.policy:
         final.confirmed = await draft_rollouts.run_fresh(draft, context)
     else:
-        rest = await draft_rollouts.run_rest(draft, len(last.rollouts), context)
-    rollouts, verdicts = GradedRollout.split([*last.graded, *rest])
-    changes: dict[str, object] = {"rollouts": rollouts, "verdicts": verdicts}
-    if added := [*rest, *final.confirmed, *final.measured]:
-        agreed = await check_agreed_answer(draft, [*last.graded, *added], None, context)
-        changes |= {"probes": (*last.probes, *agreed.probes), "findings": (*last.findings, *agreed.findings)}
-    rounds[-1] = last.model_copy(update=changes)
+        rest = await draft_rollouts.run_rest(draft, len(first.rollouts), context)
+        rollouts, verdicts = GradedRollout.split([*first.graded, *rest])
+        rounds[-1] = first.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
+    earlier, last = [*first.graded, *first.policy_graded], rounds[-1]
+    graded = [*last.graded, *last.policy_graded, *final.confirmed, *final.measured]
+    if find_agreeing_rollouts(draft, graded)[:1] != find_agreeing_rollouts(draft, earlier)[:1]:
+        # A reader was already asked about the earlier rollouts.
+        agreed = await check_agreed_answer(draft, graded, None, context)
+        probes, findings = (*last.probes, *agreed.probes), (*last.findings, *agreed.findings)
+        rounds[-1] = last.model_copy(update={"probes": probes, "findings": findings})
 
 
 def _prepare_seed(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:

@@ -29,7 +29,7 @@ async def find_fault(record: Record, context: RunContext) -> str:
 
 
 async def solve_again(record: Record, context: RunContext) -> str | None:
-    """Try a pair on this index with as many rollouts as confirmed it.
+    """Try a pair on this index with as many rollouts as measured it.
 
     Return what is wrong with it, or an empty text if it holds, or None if a rollout could not be graded.
     """

@@ -1,4 +1,4 @@
-"""Seekers look for shortcuts through a question that the solver has confirmed, each in its own way.
+"""Seekers look for shortcuts through a question that the solver has solved, each in its own way.
 
 A seeker is the solver's agent with another model, prompt and limit. Each runs to its end even if another one has found
 a shortcut, and no model is trained on their rollouts.

@@ -19,7 +19,7 @@ from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
 NAME = "run.json"
-FORMAT = 7
+FORMAT = 8
 """The format of a run's folder. Other formats are refused: a run must be finished with the version that began it."""
 LAST_VERSIONS = {
     1: "version 0.1.0",
@@ -27,6 +27,7 @@ LAST_VERSIONS = {
     4: "commit 93f66517",
     5: "commit b8682652",
     6: "commit d3a22dfb",
+    7: "commit c67f6e4e",
 }
 """The last version that can export a run of an older format."""
 

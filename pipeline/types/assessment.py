@@ -26,7 +26,7 @@ def by_demo(models: str) -> bool:
 
 
 class Assessment(Data):
-    """One model on one question, over fresh rollouts in one environment."""
+    """One model on one question, over rollouts in one environment."""
 
     policy: str = ""
     """The name of the model in `models.policies`; empty for the run's own solver. A name with the suffix

@@ -285,8 +285,8 @@ class Record(Data):
 
     @property
     def is_solved(self) -> bool:
-        """Return whether rollouts say how hard the question is, so that exports can include it though it was rejected."""
-        return bool(self.confirmation or self.seekers or correct(self.measured))
+        """Return whether a rollout that measures it is correct. Then exports can include it even if it was rejected."""
+        return bool(correct(self.measured))
 
     @property
     def confirmed(self) -> bool:

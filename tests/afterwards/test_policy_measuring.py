@@ -77,7 +77,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert {request.sample for request in llm.requests if request.tools} == set(range(FIRST_SAMPLE, FIRST_SAMPLE + 4))
     opened, accepted, broken = map(Remeasurements(tmp_path).join, (BEYOND, ACCEPTED, BROKEN))
     assert [(a.policy, a.model, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in assessments(opened)] == [
-        ("", "embedded", 1, 2, 0.0, None),
+        ("", "embedded", 1, 4, 0.0, None),
         ("mine", "strong", 1, 4, 1.0, 3),
     ]
     assert (opened.status, opened.difficulty, opened.lineage.model) == (Status.REJECTED, 3, "scripted + strong")
@@ -116,9 +116,10 @@ def test_what_it_will_take_is_said_before_it_is_paid_for(tmp_path: Path) -> None
     used = Usage(calls=3, prompt_tokens=9_000, completion_tokens=90, cached_tokens=1_000)
     rollouts = [
         rollout.model_copy(update={"trajectory": rollout.trajectory.model_copy(update={"usage": used})})
-        for rollout in ACCEPTED.confirmation
+        for rollout in ACCEPTED.rounds[-1].rollouts
     ]
-    record, messages = ACCEPTED.model_copy(update={"confirmation": tuple(rollouts)}), list[str]()
+    measured = ACCEPTED.rounds[-1].model_copy(update={"rollouts": tuple(rollouts)})
+    record, messages = ACCEPTED.model_copy(update={"rounds": (*ACCEPTED.rounds[:-1], measured)}), list[str]()
     asyncio.run(remeasure("mine", [record], settings, tmp_path / "run", lambda ended: None, messages.append))
     assert messages == ["1 question, 4 rollouts, about 32.0k computed prompt and 360 completion tokens"]
     asyncio.run(remeasure("mine", [record], settings, tmp_path / "run", lambda ended: None, messages.append))

@@ -3,9 +3,9 @@ import pytest
 from pipeline.analysis.figures import ROLE_OF_REQUEST, Outside
 from pipeline.demo.role_dispatch import ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
-from pipeline.types import Share, Usage
+from pipeline.types import Share, Status, Usage
 from tests import seed_tables
-from tests.records import accepted, batch, below_target, failed, no_draft, rejected
+from tests.records import accepted, batch, below_target, failed, measured_in_its_round, no_draft, rejected
 
 
 def make_figures(*records, **outside):
@@ -48,15 +48,44 @@ def test_an_unsound_draft_is_not_past_the_audit():
     assert get_counts(make_figures(rejected(reason="co_located")).funnel)["audited"] == 0
 
 
-def test_targets_are_measured_on_fresh_rollouts():
-    (target,) = make_figures(accepted(0), below_target(), rejected()).targets
+@pytest.mark.parametrize("measured", [measured_in_its_round, lambda record: record], ids=["now", "older version"])
+def test_targets_are_measured_on_the_rollouts_of_candidates(measured):
+    (target,) = make_figures(measured(accepted(0)), measured(below_target()), rejected()).targets
     assert (target.planned, target.accepted, target.below_target) == (3, 1, 1)
     assert get_counts(target.difficulty) == {"1": 1, "3": 1}
     assert (target.mean_difficulty, target.mean_solve_rate) == (3.0, 0.75)
 
 
-def test_the_confirmed_share_counts_only_confirmed_attempts():
-    assert make_figures(accepted(0), accepted(1), below_target(), rejected()).confirmed == Share(part=2, whole=3)
+@pytest.mark.parametrize("measured", [measured_in_its_round, lambda record: record], ids=["now", "older version"])
+def test_the_share_of_accepted_candidates_leaves_out_what_was_sent_back_or_failed(measured):
+    records = [measured(record) for record in (accepted(0), accepted(1), below_target())]
+    assert make_figures(*records, rejected(), failed()).confirmed == Share(part=2, whole=3)
+    dropped = measured(accepted(2)).model_copy(update={"status": Status.REJECTED, "reason": "gate:duplicate"})
+    assert make_figures(*records, dropped).confirmed == Share(part=3, whole=4)
+
+
+def test_a_candidate_that_a_seeker_rejects_is_measured_by_the_seekers_way():
+    attacked = measured_in_its_round(below_target())
+    last = attacked.rounds[-1].model_copy(
+        update={"rollouts": accepted().rounds[0].rollouts[:1], "verdicts": accepted().rounds[0].verdicts[:1]}
+    )
+    found = below_target().confirmation_verdicts[:1]
+    attacked = attacked.model_copy(
+        update={
+            "rounds": (last,),
+            "reason": "below_range",
+            "seekers": below_target().confirmation[:1],
+            "seeker_verdicts": found,
+        }
+    )
+    f = make_figures(attacked)
+    assert (f.confirmed, get_counts(f.targets[0].difficulty)) == (Share(part=0, whole=1), {"1": 1})
+
+
+def test_a_failed_seed_whose_measurement_was_cut_short_is_not_measured():
+    f = make_figures(failed())
+    assert (f.confirmed.whole, get_counts(f.targets[0].difficulty)) == (0, {})
+    assert [count.name for count in f.funnel if count.count][-1] == "candidate"
 
 
 def test_cost_is_that_of_all_seeds_and_stated_per_accepted_pair():

@@ -13,6 +13,7 @@ from tests.graph_drafts import changed
 from tests.simulated_endpoint import DECODE, PREFILL, Load, get_json, run_endpoints
 
 GOOD = records.accepted()
+UNSOLVED = (GOOD.rounds[-1].model_copy(update={"rollouts": (), "verdicts": ()}),)
 WORLD = records.world(0)
 PASSAGES = (WORLD.bridge, WORLD.engineer, WORLD.town, *WORLD.noise)
 TEXTS = {passage.document_id: recheck.Text(passage.title, passage.text) for passage in PASSAGES}
@@ -31,6 +32,7 @@ def change_record(hop_index: int | None = None, **values: Any) -> Record:
 
 def test_recheck_passes_a_good_pair() -> None:
     assert recheck.find_faults(GOOD, TEXTS) == []
+    assert recheck.find_faults(records.measured_in_its_round(GOOD), TEXTS) == []
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_recheck_passes_a_good_pair() -> None:
         (change_record(question=f"Which town was founded in {WORLD.year}?"), "holds the answer"),
         (change_record(question=f"When was {WORLD.town.title} founded?"), "names"),
         (change_record(2, passage_id=WORLD.engineer.id), "rest on one passage"),
-        (GOOD.model_copy(update={"confirmation_verdicts": ()}), "confirmed in []"),
+        (GOOD.model_copy(update={"confirmation_verdicts": (), "rounds": UNSOLVED}), "solved in []"),
         (GOOD.model_copy(update={"seed": GOOD.seed.model_copy(update={"target_steps": 9})}), "target 9"),
     ],
 )

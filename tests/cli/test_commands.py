@@ -112,7 +112,7 @@ def test_inspect_lists_every_seed_and_shows_one_in_full(digsite: Digsite, out: P
     record = digsite("inspect", "latest", "--out", out, "--item", accepted["key"], "--json").json
     assert record["key"] == accepted["key"]
     answer = record["rounds"][-1]["draft"]["graph"]["steps"][-1]["answer"]
-    for needed in ("round 0: generator", "rollout 0", "confirmation", answer):
+    for needed in ("round 0: generator", "rollout 0", "rollout 1", answer):
         assert needed in page
 
 

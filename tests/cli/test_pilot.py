@@ -28,7 +28,7 @@ def test_a_pilot_prints_its_forecast(digsite: Digsite, tmp_path: Path) -> None:
         "for 1,000 pairs",
         "expected",
         "yield",
-        "confirmed",
+        "candidates that were accepted",
         "per accepted pair",
         "prompt tokens",
     ):

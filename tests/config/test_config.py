@@ -35,9 +35,14 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
             "'seeker' was removed: every draft's graph and wording are reviewed; known: closed_book",
         ),
         ("checks.seeker_tries=3", "'checks.seeker_tries' was removed, since nobody looks for shortcuts"),
+        ("loop.screen=1", "^'loop.screen' was removed, since the rollouts of a draft measure it too: leave it out$"),
+        (
+            "loop.confirm=false",
+            "^'loop.confirm' was removed, since the rollouts of a draft measure it too: leave it out$",
+        ),
     ],
 )
-def test_an_unknown_check_is_named_in_one_line(setting: str, message: str) -> None:
+def test_an_unknown_check_or_a_former_setting_is_named_in_one_line(setting: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         config.build(sets=[setting])
 

@@ -14,11 +14,11 @@ from pipeline.exports.views import base
 from pipeline.store.arrow import table
 from tests.fork_records import branched
 from tests.hostile_texts import HOSTILE
-from tests.records import batch, below_target, hostile
+from tests.records import accepted, batch, below_target, hostile, measured_in_its_round
 from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
-EXAMPLES = [*batch(), below_target(), hostile(), branched(), taught()]
+EXAMPLES = [*batch(), below_target(), measured_in_its_round(accepted(1)), hostile(), branched(), taught()]
 RECORDS = [record for record in EXAMPLES if base.is_exported(record, base.INCLUDES)]
 
 

@@ -23,8 +23,8 @@ FIRST: dict[str, Case] = {
     "accepted_when_revised": Case(
         causes=("superficial", "over_specified"), solves=lambda past, sample: [2, 1, 3, 3][past]
     ),
-    "odd_rollouts": Case(solves=some({5: "cut", 6: "context", 7: "tokens"})),
-    "odder_rollouts": Case(solves=some({5: "budget", 6: "turns", 7: "repeats"})),
+    "odd_rollouts": Case(solves=some({1: "cut", 2: "context", 3: "tokens"})),
+    "odder_rollouts": Case(solves=some({1: "budget", 2: "turns", 3: "repeats"})),
     "no_draft": Case(("rejected", "no_draft"), ("generator_error",), (TRAIN.draft(question="", steps=[]),)),
     "no_proposal": Case(("rejected", "no_draft:format_errors"), ("generator_error",), ("I cannot think of one.",)),
     "long_search": Case(("rejected", "no_draft:no_proposal"), ("generator_error",), turn_tokens=90_000),
@@ -47,10 +47,9 @@ FIRST: dict[str, Case] = {
         ("retrieval_miss", "solver_error", "solver_error"),
         solves=lambda past, sample: [-5, -4, -3][past],
     ),
-    "below_range": Case(("rejected", "below_range"), solves=lambda past, sample: 2 if sample > 5 else 3),
+    "below_range": Case(("rejected", "below_range"), solves=lambda past, sample: 2 if sample > 1 else 3),
     "recalled": Case(("rejected", "recalled"), solves=lambda past, sample: 6),
-    "unconfirmed": Case(("rejected", "unconfirmed"), solves=lambda past, sample: -5 if sample > 3 else 3),
-    "contested": Case(("rejected", "ambiguous"), solves=lambda past, sample: -3 if sample > 5 else 3, fits=True),
+    "contested": Case(("rejected", "ambiguous"), solves=lambda past, sample: -3 if sample > 1 else 3, fits=True),
     "deadline": Case(("failed", "deadline"), solves=lambda past, sample: "slow"),
     "no_verdict": Case(("failed", "no_verdict"), solves=lambda past, sample: -3),
 }
@@ -58,7 +57,7 @@ FIRST: dict[str, Case] = {
 
 SECOND: dict[str, Case] = {
     "relaxed": Case(("accepted", "relaxed"), ("superficial",) * 3, solves=lambda past, sample: 2),
-    "below_target": Case(("rejected", "below_target"), solves=lambda past, sample: 2 if sample > 5 else 3),
+    "below_target": Case(("rejected", "below_target"), solves=lambda past, sample: 2 if sample > 1 else 3),
     "retrieval_miss": Case(("rejected", "retrieval_miss"), ("retrieval_miss",) * 3, solves=lambda past, sample: -5),
     "solver_error": Case(("rejected", "solver_error"), ("solver_error",) * 3, solves=lambda past, sample: -4),
     "most_votes": Case(("rejected", "ambiguous"), ("ambiguous",) * 3, solves=lambda past, sample: -3),
@@ -75,6 +74,15 @@ BAND: dict[str, Case] = {
 }
 """With a band of solve rates as a target, for the model to be trained."""
 
+OWN_BAND: dict[str, Case] = {
+    "in_own_band": Case(solves=lambda past, sample: 3 if sample % 2 else -3),
+    "outside_own_band": Case(
+        ("rejected", "outside_band"), solves=lambda past, sample: 3 if sample % 2 or sample > 3 else -3
+    ),
+    "unconfirmed": Case(("rejected", "unconfirmed"), solves=lambda past, sample: 3 if sample == 1 else -4),
+}
+"""With a band as a target for the solver itself, which K fresh rollouts measure."""
+
 RUNS = {
     "outcomes": (
         FIRST,
@@ -82,5 +90,6 @@ RUNS = {
     ),
     "outcomes-unread": (SECOND, ("checks.enabled=[]", "loop.last_round_relaxed=true", "difficulty.adversarial=false")),
     "outcomes-band": (BAND, ("checks.enabled=[]", "solve_rate=0.2-0.8", "policy=mine")),
+    "outcomes-own-band": (OWN_BAND, ("checks.enabled=[]", "solve_rate=0-0.5")),
 }
 """Cases and settings of each scripted run."""

@@ -69,7 +69,7 @@ def config(out: Path) -> Pinned:
         "seed": 777,
         "corpus": {"name": "wiki"},
         "models": {role: {**server, "model": model} for role, model in ROLES.items()},
-        "loop": {"rollouts": 2, "screen": 1, "rounds": 2},
+        "loop": {"rollouts": 2, "rounds": 2},
         "checks": {"tries": 1},
         "distractors": {"kinds": ["doppelganger", "false_shortcut", "fragmented_puzzle", "subjective_fallacy"]},
         "teacher": {"rollouts": 1},

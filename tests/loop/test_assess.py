@@ -60,31 +60,6 @@ def test_the_easiest_correct_rollout_decides_the_label(steps: list[int | None], 
 
 
 @pytest.mark.parametrize(
-    ("steps", "screen", "count"),
-    [
-        ([3, None, None, None], None, 4),
-        ([3, 2, 3, 3], None, 2),
-        ([3, 3, 3], None, None),
-        ([None] * 3, None, None),
-        ([None] * 4, None, 4),
-        ([], None, None),
-        ([None], 2, None),
-        ([None, None, 3, 3], 2, 2),
-        ([3, 2, 3, 3], 2, 1),
-        ([None, 2, 3, 3], 2, 2),
-        ([], 2, None),
-    ],
-)
-def test_a_label_stands_as_soon_as_it_cannot_change(
-    steps: list[int | None], screen: int | None, count: int | None
-) -> None:
-    settled = [
-        assess.have_decided(make_verdicts(steps[:n]), THREE, rollouts=4, screen=screen) for n in range(len(steps) + 1)
-    ]
-    assert (settled.index(True) if True in settled else None) == count
-
-
-@pytest.mark.parametrize(
     ("results", "cause", "hops"),
     [
         ([[FILM, TOWN], [HOLM]], Cause.OVER_SPECIFIED, (2,)),

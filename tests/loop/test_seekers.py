@@ -1,4 +1,6 @@
-"""A confirmed question is as hard as its shortest way, which seekers look for."""
+"""A solved question is as hard as its shortest way, which seekers look for."""
+
+from itertools import groupby
 
 import pytest
 
@@ -8,7 +10,7 @@ from pipeline.llm.base import Request
 from pipeline.loop.seekers import build_limits
 from pipeline.types import Message, Record, Status
 from pipeline.types.step_counts import StepCounts
-from tests.loop.cast import PATHS, Cast, call, run
+from tests.loop.cast import PATHS, Cast, call, get_role, run
 
 ON = "difficulty.adversarial=true"
 ALL = "difficulty.seekers=['end','clues','guess','free']"
@@ -21,10 +23,14 @@ class Seeking(Cast):
     def __init__(self, honest: int, **ways: list[str]) -> None:
         super().__init__(lambda question, sample: honest)
         self.ways, self.tried_ways = ways, list[str]()
+        self.order = list[str | int]()
+        """Samples of the solver and ways of the seekers, in the order of their first requests."""
 
     def __call__(self, request: Request) -> Message:
         system_prompt = request.messages[0].content
         way = next((name for name, words in ENDS.items() if words in system_prompt), "")
+        if get_role(request) == "answer" and (way or request.sample) not in self.order:
+            self.order.append(way or request.sample)
         if not way or request.tools[-1].name != "answer":
             return super().__call__(request)
         self.tried_ways.append(way)
@@ -49,11 +55,32 @@ def test_an_accepted_pair_is_as_hard_as_the_shortest_way_of_a_seeker() -> None:
     assert record.usage["seeker"].calls == 3 + 2 + 2 + 4
 
 
-@pytest.mark.parametrize(("steps", "ends"), [("2-4", ("accepted", "")), ("3-4", ("rejected", "below_range"))])
-def test_a_pair_below_the_range_is_rejected_whatever_its_own_target(steps: str, ends: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("steps", "ends", "rollouts"), [("2-4", ("accepted", ""), 4), ("3-4", ("rejected", "below_range"), 1)]
+)
+def test_a_pair_below_the_range_is_rejected_whatever_its_own_target(
+    steps: str, ends: tuple[str, str], rollouts: int
+) -> None:
     record = run_seekers(4, f"steps={steps}", clues=PATHS[2])
     assert (record.status, record.reason, record.difficulty, record.solve_rate) == (*ends, 2, 1.0)
-    assert bool(record.confirmation) is (record.status is Status.ACCEPTED), "only what no seeker rejects is confirmed"
+    assert len(record.rounds[0].rollouts) == rollouts, "the rest is made only of what no seeker rejects"
+
+
+@pytest.mark.parametrize(
+    ("early_stop", "order"),
+    [("true", [0, 1, "clues", "guess", 2, 3]), ("false", [0, 1, 2, 3, "clues", "guess"])],
+)
+def test_seekers_run_after_the_first_correct_rollout_and_before_the_rest(
+    early_stop: str, order: list[str | int]
+) -> None:
+    cast = Seeking(3)
+    cast.paths = lambda question, sample: 3 if sample else 0
+    record = run(cast, ON, f"loop.early_stop={early_stop}")
+    assert record.status is Status.ACCEPTED
+    # Rollouts of one stage run at the same time, in any order.
+    kinds = [[*sorted(group, key=str)] for _, group in groupby(cast.order, key=type)]
+    assert kinds == [[*group] for _, group in groupby(order, key=type)]
+    assert [rollout.sample for rollout in record.rounds[0].rollouts] == [0, 1, 2, 3]
 
 
 def test_a_rollout_below_the_range_ends_a_pair_before_any_seeker() -> None:
@@ -62,12 +89,12 @@ def test_a_rollout_below_the_range_ends_a_pair_before_any_seeker() -> None:
     assert (record.status, record.reason, cast.tried_ways) == (Status.REJECTED, "superficial", [])
 
 
-def test_a_confirming_rollout_below_the_range_ends_a_pair() -> None:
+def test_one_of_the_rest_below_the_range_ends_a_pair() -> None:
     cast = Seeking(3)
-    cast.paths = lambda question, sample: 2 if sample > 4 else 3
-    record = run(cast, ON, "steps=3-4", "loop.rounds=0")
-    assert (record.status, record.reason) == (Status.REJECTED, "below_range")
-    assert record.confirmation
+    cast.paths = lambda question, sample: 2 if sample == 3 else 3
+    record = run(cast, ON, "steps=3-4")
+    assert (record.status, record.reason, record.difficulty) == (Status.REJECTED, "below_range", 2)
+    assert (len(record.rounds), len(record.rounds[0].rollouts), len(record.seekers)) == (1, 4, 2)
 
 
 def test_two_ways_are_tried_unless_more_are_asked_for() -> None:
@@ -97,7 +124,7 @@ def test_seekers_can_be_left_out() -> None:
     record = run_seekers(3, "difficulty.seekers=['free','end']", free=PATHS[3])
     assert [WAYS[rollout.sample] for rollout in record.seekers] == ["end", "free"]
     off = run(Cast(lambda question, sample: 3), "difficulty.adversarial=false")
-    assert (off.seekers, off.step_counts) == ((), StepCounts.of(off.graded[:4]))
+    assert (off.seekers, off.step_counts) == ((), StepCounts.of(off.graded))
 
 
 def test_a_seeker_has_three_searches_for_each_step_of_the_target() -> None:

@@ -14,7 +14,7 @@ from pipeline.loop import draft_rollouts, solve_rates
 from pipeline.loop.episode import run_seed
 from pipeline.loop.solve_rates import aim, least_steps
 from pipeline.types import Cause, Draft, GradedRollout, Label, Message, Record, Status
-from tests.loop.cast import Cast, make_context, make_proposal, make_seed
+from tests.loop.cast import CHECKS, Cast, make_context, make_proposal, make_seed
 from tests.loop.cast import run as run_cast
 from tests.loop.checks.reading import DRAFT
 from tests.scripted_llm import ScriptedLLM
@@ -24,7 +24,7 @@ POLICY = ("models.policies.small.model=embedded-weak", "policy=small", "solve_ra
 FRESH = 1000
 """The first sample of the confirmation."""
 Paths = Callable[[str, int], int]
-Confirm = Callable[[Draft, RunContext], Awaitable[list[GradedRollout]]]
+RunLast = Callable[[Draft, RunContext], Awaitable[list[GradedRollout]]]
 HARD: Paths = lambda question, sample: -1  # noqa: E731
 EASY: Paths = lambda question, sample: 3  # noqa: E731
 EVEN: Paths = lambda question, sample: 3 if sample % 2 else -1  # noqa: E731
@@ -67,7 +67,8 @@ def test_a_pair_within_the_band_is_accepted_and_measured_by_its_fresh_rollouts()
     # One wrong and one right rollout pass the draft; each of the four fresh ones is asked for once.
     assert list_samples(requests) == [0, 1, *(FRESH + n for n in range(4))]
     assert len(record.rounds[0].policy_rollouts) == 2
-    assert len(record.confirmation) == 4
+    assert [rollout.sample for rollout in record.rounds[0].rollouts] == [0, 1, 2, 3]
+    assert (record.confirmation, record.difficulty, record.solve_rate) == ((), 3, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_feedback_names_the_models_solve_rate(policy: Paths, label: Label, cause
     assert (record.status, record.reason) == (Status.REJECTED, cause.value)
     assert message in cast.feedback[0]["message"]
     assert list_samples(requests) == [0, 1, 2, 3]
-    assert not record.confirmation
+    assert not any(past.rollouts for past in record.rounds)
     assert not record.measurements
 
 
@@ -97,10 +98,10 @@ def test_the_refiner_sees_whose_rollouts_they_are_and_aims_elsewhere() -> None:
     assert [rollout["policy"] for rollout in second["drafts"][-1]["rollouts"]] == [True] * 4
 
 
-def test_fresh_rollouts_outside_the_band_reject_before_the_solver_confirms() -> None:
+def test_fresh_rollouts_outside_the_band_reject_before_the_solver_tries() -> None:
     record, _ = run(Pair(lambda question, sample: 3 if sample >= FRESH or sample % 2 else -1))
     assert (record.status, record.reason) == (Status.REJECTED, "outside_band")
-    assert record.confirmation == ()
+    assert record.rounds[0].rollouts == ()
     measurement = record.measurement("small")
     assert measurement
     assert measurement.assessment.solve_rate == 1
@@ -124,18 +125,42 @@ def test_the_number_of_steps_rejects_nothing_unless_it_is_set() -> None:
 
 
 def test_a_pair_can_meet_both_targets() -> None:
-    record, _ = run(Pair(EVEN), "steps=3")
+    record, requests = run(Pair(EVEN, paths=lambda question, sample: [0, 3, 4, 0][sample]), "steps=3")
     assert record.status is Status.ACCEPTED
-    assert record.rounds[0].rollouts
-    assert record.difficulty == 3
+    # The solver's first rollouts come before those of the policy, and the rest of its K after the policy's fresh ones.
+    assert [rollout.sample for rollout in record.rounds[0].rollouts] == [0, 1, 2, 3]
+    answering = [(r.model, r.sample) for r in requests if r.tools and r.tools[-1].name == "answer"]
+    assert {*answering[:4]} == {("embedded", 0)}
+    assert {model for model, sample in answering[-7:]} == {"embedded"}
+    assert (record.difficulty, record.solve_rate, record.confirmation) == (3, 0.5, ())
 
 
-def test_the_solver_can_be_the_model_that_the_pairs_are_for() -> None:
-    record = run_cast(Cast(EVEN), "solve_rate=0.2-0.8")
-    assert (record.status, record.solve_rate) == (Status.ACCEPTED, 0.5)
-    assert len(record.rounds[0].rollouts) == 2
+def test_the_solver_can_be_the_model_that_the_pairs_are_for_and_fresh_rollouts_measure_it() -> None:
+    record = run_cast(Cast(lambda question, sample: [3, -1, 3, 3, 4, 4, 4, -1][sample]), "solve_rate=0.2-0.8")
+    assert (record.status, record.difficulty, record.solve_rate) == (Status.ACCEPTED, 4, 0.75)
+    assert [rollout.sample for rollout in record.rounds[0].rollouts] == [0, 1]
+    assert [rollout.sample for rollout in record.confirmation] == [4, 5, 6, 7]
     assert not record.rounds[0].policy_rollouts
     assert not record.measurements
+
+
+@pytest.mark.parametrize(
+    ("band", "fresh", "reason"),
+    [("0.2-0.8", 3, "outside_band"), ("0.2-0.8", -1, "outside_band"), ("0-0.5", -1, "unconfirmed")],
+)
+def test_fresh_rollouts_of_the_solver_can_reject_what_its_first_ones_chose(band: str, fresh: int, reason: str) -> None:
+    record = run_cast(
+        Cast(lambda question, sample: fresh if sample > 3 else 3 if sample % 2 else -1), f"solve_rate={band}"
+    )
+    assert (record.status, record.reason) == (Status.REJECTED, reason)
+    assert len(record.confirmation) == 4
+
+
+def test_a_rival_that_the_fresh_rollouts_of_the_solver_show_counts() -> None:
+    cast = Cast(lambda question, sample: 0 if sample in (4, 5) else 3 if sample % 2 else -1)
+    cast.fits = True
+    record = run_cast(cast, "solve_rate=0.2-0.8", CHECKS)
+    assert (record.status, record.reason, len(record.confirmation)) == (Status.REJECTED, "ambiguous", 4)
 
 
 def test_a_pair_that_the_solver_never_solves_is_not_confirmed() -> None:
@@ -177,8 +202,12 @@ def test_a_target_that_nothing_can_meet_is_refused(sets: list[str], message: str
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("confirm", [draft_rollouts.run_confirmation, solve_rates.run_confirmation])
-async def test_a_failing_rollout_is_reported_after_the_others_have_ended(confirm: Confirm) -> None:
+@pytest.mark.parametrize(
+    "run_last",
+    [draft_rollouts.run_fresh, solve_rates.run_confirmation, lambda draft, c: draft_rollouts.run_rest(draft, 0, c)],
+    ids=["fresh", "policy", "rest"],
+)
+async def test_a_failing_rollout_is_reported_after_the_others_have_ended(run_last: RunLast) -> None:
     class Slow(ScriptedLLM):
         async def complete(self, request: Request) -> Completion:
             await asyncio.sleep(0.01 * (request.sample % 4))
@@ -187,5 +216,5 @@ async def test_a_failing_rollout_is_reported_after_the_others_have_ended(confirm
     cast = Pair(EASY)
     llm = Slow(lambda request: cast(request) if request.sample % 4 else FormatError("no verdict"))
     with pytest.raises(FormatError):
-        await confirm(DRAFT, make_context(llm, *POLICY))
+        await run_last(DRAFT, make_context(llm, *POLICY))
     assert len(llm.requests) == 1 + 3 * 4, "three searches and an answer of each of the other samples"

@@ -14,7 +14,7 @@ from pipeline.config.models import Limits, ModelConfig, Models, Prices
 from pipeline.config.runtime import Runtime
 from pipeline.errors import StoreError, UsageError
 from pipeline.run import Run, read
-from pipeline.run.resume import begin, resumable
+from pipeline.run.resume import FORMAT, begin, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
 CHOICES: dict[str, Any] = {
@@ -210,7 +210,9 @@ def test_an_unchanged_run_returns_its_configuration(run_folder: Path, tmp_path: 
     assert resumable(run_folder) == config(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 7}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[" * 100_000, b"\xff", orjson.dumps({"config": {}, "format": FORMAT})]
+)
 def test_a_damaged_run_file_is_refused_in_one_line(run_folder: Path, content: bytes) -> None:
     (run_folder / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:
@@ -247,3 +249,14 @@ def test_a_run_of_another_version_is_refused_in_one_line(settings: str, tmp_path
     with pytest.raises(UsageError, match="has another format .* export it with version 0.1.0, or start") as refused:
         read(folder)
     assert "\n" not in str(refused.value)
+
+
+def test_a_run_with_a_screen_and_a_confirmation_is_not_called_damaged(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    begin(folder, config(tmp_path), "f" * 64)
+    tree = orjson.loads((folder / "run.json").read_bytes())
+    tree["format"] = 7
+    tree["config"]["loop"] |= {"screen": 2, "confirm": True}
+    (folder / "run.json").write_bytes(orjson.dumps(tree))
+    with pytest.raises(UsageError, match="has another format .* export it with commit [0-9a-f]{8}, or start"):
+        read(folder)

@@ -15,7 +15,7 @@ from pipeline.exports.card.card import Contents, bar, card, code, features, fenc
 from pipeline.exports.views import base
 from pipeline.types import Usage
 from tests.hostile_texts import HOSTILE, MARKUP
-from tests.records import accepted, batch, hostile
+from tests.records import accepted, batch, below_target, hostile
 from tests.seed_tables import figures, page, table
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}
@@ -143,9 +143,19 @@ def test_counts_of_rollouts_name_the_views_that_are_written(views, sentence):
     assert sentence in text
 
 
-def test_a_preset_without_confirmation_says_so():
-    assert "This preset confirms nothing" in make_card(accepted(), config=build(values={"preset": "sage"}))
-    assert "This preset confirms nothing" not in make_card(accepted())
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        (["preset=sage"], "from 4 rollouts."),
+        (["loop.rollouts=6"], "from 6 rollouts."),
+        (["solve_rate=0.2-0.8"], "from 4 fresh rollouts."),
+        (["solve_rate=0.2-0.8", "models.policies.small.model=embedded-weak", "policy=small"], "from 4 rollouts."),
+    ],
+)
+def test_the_card_says_which_rollouts_measure_a_question(sets, words):
+    text = " ".join(make_card(accepted(), below_target(), config=build(sets=sets)).split())
+    assert f"The solver's part comes {words}" in text
+    assert "1 of 2 candidates were accepted." in text
 
 
 def test_the_card_shows_funnel_difficulty_cost_prompts_and_seed():

@@ -3,7 +3,7 @@ import pytest
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.views import base
-from tests.records import accepted, below_target, failed, rejected
+from tests.records import accepted, below_target, failed, measured_in_its_round, rejected
 
 
 def test_only_accepted_records_are_exported_by_default():
@@ -11,13 +11,12 @@ def test_only_accepted_records_are_exported_by_default():
     assert not any(base.is_exported(record) for record in (below_target(), rejected(), failed()))
 
 
-def test_a_rejected_pair_is_exported_if_its_reason_is_included_and_it_was_confirmed_or_attacked():
+def test_a_rejected_pair_is_exported_if_its_reason_is_included_and_a_rollout_solved_it():
     assert base.is_exported(below_target(), ("below_target",))
     assert not base.is_exported(below_target(), ("below_range",))
-    unmeasured = below_target().model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
-    assert not base.is_exported(unmeasured, ("below_target",))
-    attacked = unmeasured.model_copy(update={"seekers": below_target().confirmation})
-    assert base.is_exported(attacked, ("below_target",))
+    assert base.is_exported(measured_in_its_round(below_target()), ("below_target",))
+    unsolved = rejected(reason="solver_error").model_copy(update={"reason": "below_target"})
+    assert not base.is_exported(unsolved, ("below_target",))
     assert not base.is_exported(rejected(), ("below_target",))
 
 

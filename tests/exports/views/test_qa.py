@@ -1,7 +1,9 @@
+import pytest
+
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import qa
-from tests.records import accepted, below_target, world
+from tests.records import accepted, below_target, measured_in_its_round, world
 
 ENVIRONMENT = environment(RunConfig())
 
@@ -23,9 +25,10 @@ def test_columns_are_the_published_ones_in_order():
     assert qa.SCHEMA.names == COLUMNS
 
 
-def test_figures_come_only_from_the_confirmation():
-    # The rollouts that made it a candidate took three steps; one of the fresh ones took one.
-    only_row = make_row(below_target())
+@pytest.mark.parametrize("measured", [measured_in_its_round, lambda record: record], ids=["now", "older version"])
+def test_figures_come_only_from_the_rollouts_that_measure_the_question(measured):
+    # One of them took one step. In an older version, those that made it a candidate came before, with three steps.
+    only_row = make_row(measured(below_target()))
     assert (only_row["difficulty"], only_row["solve_rate"], only_row["hit_step"], only_row["rollouts"]) == (
         1,
         0.75,

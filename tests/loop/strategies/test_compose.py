@@ -99,7 +99,7 @@ class Cast:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, llm: type[ScriptedLLM] = ScriptedLLM) -> tuple[Record, list[Request]]:
-    usual = "retrieval.k=1", "loop.rollouts=1", "loop.screen=1", "checks.enabled=[]", "difficulty.adversarial=false"
+    usual = "retrieval.k=1", "loop.rollouts=1", "checks.enabled=[]", "difficulty.adversarial=false"
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(
         values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
