@@ -47,6 +47,8 @@ _AMOUNT = re.compile(
     rf"(?: ?%?{_TO}(?:(?:us)?[$£€¥₹] ?)?(?P<other_number>{_SCALED}))?(?P<unit>[^\d].*)?"
 )
 _DECADE = re.compile(r"(?:the )?(?P<first_year>[12]\d\d0)s")
+_PART = re.compile(r"(?:the )?(?:early|mid|late)(?:[- ]to[- ](?:mid|late))?[- ]")
+"""A part of a year, month or decade, which stands for the whole."""
 
 
 class ValueInterval(NamedTuple):
@@ -125,6 +127,8 @@ def read_date(text: str) -> Date | None:
 
 
 def _read_dates(plain: str) -> ValueInterval | None:
+    if part := _PART.match(plain):
+        plain = plain[part.end() :]
     if decade := _DECADE.fullmatch(plain):
         first = int(decade["first_year"])
         return _span_dates(Date(first, 0, 0, Span(0, 0)), Date(first + 9, 0, 0, Span(0, 0)))

@@ -32,6 +32,10 @@ def make_day(*parts: int) -> Fraction:
         ("31 December 1875", make_day(1875, 12, 31), make_day(1876, 1, 1), DATE),
         ("1914–1918", make_day(1914, 1, 1), make_day(1919, 1, 1), DATE),
         ("the 1960s", make_day(1960, 1, 1), make_day(1970, 1, 1), DATE),
+        ("early 2022", make_day(2022, 1, 1), make_day(2023, 1, 1), DATE),
+        ("mid-March 2022", make_day(2022, 3, 1), make_day(2022, 4, 1), DATE),
+        ("since late 2022", make_day(2022, 1, 1), None, DATE),
+        ("the mid-to-late 1960s", make_day(1960, 1, 1), make_day(1970, 1, 1), DATE),
     ],
 )
 def test_text_is_read_as_an_interval(text, low, high, kind):
