@@ -42,8 +42,8 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
     """Build the task for a distractor of that kind with a wrong answer to hop `target`.
 
     Return None if the hop gives a set, if the kind skips more hops than come before, or if the hop's passage is not in
-    the corpus. Return None too if rules find that the passage may be about a living person; a reader that is a model judges the written
-    distractor instead (`no_living_person`).
+    the corpus. Return None too if rules find that the passage may be about a living person; a reader that is a model
+    judges the written distractor instead (`no_living_person`).
     """
     hop = _leap_back(draft, target, base.load(kind).skipped_hops)
     if hop is None or draft.graph.found[target].members:

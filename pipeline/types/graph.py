@@ -108,6 +108,13 @@ class Hop(Slotted):
         return (self.answer, *self.answer_aliases)
 
 
+def _member(step: GraphStep, needed: GraphStep) -> str:
+    """Return the member of a set that a step is about; empty if the needed step gives no set with it."""
+    if isinstance(step, FoundStep) and isinstance(needed, FoundStep) and step.about in needed.members:
+        return step.about
+    return ""
+
+
 class Graph(Data):
     """Steps in an order in which each follows the steps that it needs.
 
@@ -240,24 +247,20 @@ class Graph(Data):
         return tuple(step for step in self.found if step.id in ids)
 
     def fill_in(self, step: GraphStep) -> str:
-        member = self.member(step)
-
         def name(step_id: str) -> str:
-            if member and step_id == step.needs[0]:
-                return member
-            return self.by_id[step_id].answer if step_id in self.by_id else f"{{{step_id}}}"
+            needed = self.by_id.get(step_id)
+            if needed is None:
+                return f"{{{step_id}}}"
+            return _member(step, needed) or needed.answer
 
         return step.replace_ids(name)
 
     def member(self, step: GraphStep) -> str:
         """Return the member of a set that a step starts from; empty if it starts from no set."""
-        if not (isinstance(step, FoundStep) and step.needs):
-            return ""
-        needed = self.by_id[step.needs[0]]
-        return step.about if isinstance(needed, FoundStep) and step.about in needed.members else ""
+        return next((member for needed in self.needed_by(step) if (member := _member(step, needed))), "")
 
     def subject(self, step: GraphStep) -> str:
-        """Return what a step is about: the answer or member that it starts from, its `about`, or its document's title."""
+        """Return the subject of a step: the answer or member that it starts from, its `about`, or the title it cites."""
         if step.needs:
             return self.member(step) or self.by_id[step.needs[0]].answer
         return step.about or step.citation.title if isinstance(step, FoundStep) else step.answer

@@ -14,7 +14,7 @@ from pipeline.loop.graph_review import GraphReview, review_graph
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.loop.question_writing import write_question
 from pipeline.operations import idle_steps, settle
-from pipeline.types import AnswerType, Draft, Message
+from pipeline.types import AnswerType, Draft, Message, Passage
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from tests.loop.cast import LINEAGE
 from tests.loop.rollouts import make_rollout
@@ -64,12 +64,13 @@ def test_the_winner_is_the_member_that_its_step_starts_from() -> None:
     assert idle_steps(GRAPH) == ()
 
 
-def review(graph: Graph) -> GraphReview:
+def review(graph: Graph, *lists: Passage) -> GraphReview:
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1"])
     llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
-    context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(review_graph(graph, 4, SHELF.passages, context))
+    shelf = Shelf(*(lists or [LIST]), *LAKES.values())
+    context = RunContext(config=settings, llm=llm, retriever=shelf, lineage=LINEAGE)
+    return asyncio.run(review_graph(graph, 4, shelf.passages, context))
 
 
 def test_a_whole_set_passes_the_review() -> None:
@@ -94,6 +95,26 @@ def test_a_whole_set_passes_the_review() -> None:
 )
 def test_a_set_that_is_not_whole_is_sent_back(graph: Graph, part: str) -> None:
     assert any(part in problem for problem in review(graph).problems)
+
+
+def test_a_step_may_start_from_a_member_of_two_sets() -> None:
+    other_list = passage("isle", "Isle", "Its neighbours are Holmia and Brandia.")
+    other = FoundStep(
+        id="far", sub_question="Which countries border the Isle?", answer="Holmia; Brandia",
+        citation=make_citation(other_list),
+    )  # fmt: skip
+    members = [make_member(name) for name in LAKES]
+    shared = [
+        member.model_copy(update={"needs": ("near", "far"), "sub_question": "What share of {far} is forest?"})
+        for member in members[1:]
+    ]
+    steps = (make_set(), other, members[0], *shared, make_graph(make_set(), *members).last)
+    graph = Graph(steps=steps)
+    assert [graph.fill_in(step) for step in graph.found[3:]] == [
+        "What share of Holmia is forest?",
+        "What share of Brandia is forest?",
+    ]
+    assert review(settle(graph)[0], LIST, other_list).problems == ()
 
 
 def test_no_member_may_be_named_by_a_wording() -> None:
@@ -124,7 +145,7 @@ def test_writer_is_told_of_the_set_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("results", "queries", "counts"),
     [
-        ([[LIST], list(LAKES.values())], ["countries that border Vessland", "forest share Tarnia Holmia Brandia"], True),
+        ([[LIST], list(LAKES.values())], ["countries that border Vessland", "forest Tarnia Holmia Brandia"], True),
         # It names a neighbour that nothing has shown.
         ([[LAKES["Holmia"]], [LIST], list(LAKES.values())],
          ["forest share of Holmia", "countries that border Vessland", "forest share of the neighbours"], False),
