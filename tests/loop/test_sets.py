@@ -78,7 +78,7 @@ def test_a_whole_set_passes_the_review() -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "part"),
+    ("graph", "problem_part"),
     [
         (make_graph(make_set(), *map(make_member, ["Tarnia", "Holmia"])), "no step starts from Brandia"),
         (
@@ -93,13 +93,13 @@ def test_a_whole_set_passes_the_review() -> None:
         ),
     ],
 )
-def test_a_set_that_is_not_whole_is_sent_back(graph: Graph, part: str) -> None:
-    assert any(part in problem for problem in review(graph).problems)
+def test_a_set_that_is_not_whole_is_sent_back(graph: Graph, problem_part: str) -> None:
+    assert any(problem_part in problem for problem in review(graph).problems)
 
 
 def test_a_step_may_start_from_a_member_of_two_sets() -> None:
     other_list = passage("isle", "Isle", "Its neighbours are Holmia and Brandia.")
-    other = FoundStep(
+    neighbours_of_isle = FoundStep(
         id="far", sub_question="Which countries border the Isle?", answer="Holmia; Brandia",
         citation=make_citation(other_list),
     )  # fmt: skip
@@ -108,7 +108,7 @@ def test_a_step_may_start_from_a_member_of_two_sets() -> None:
         member.model_copy(update={"needs": ("near", "far"), "sub_question": "What share of {far} is forest?"})
         for member in members[1:]
     ]
-    steps = (make_set(), other, members[0], *shared, make_graph(make_set(), *members).last)
+    steps = (make_set(), neighbours_of_isle, members[0], *shared, make_graph(make_set(), *members).last)
     graph = Graph(steps=steps)
     assert [graph.fill_in(step) for step in graph.found[3:]] == [
         "What share of Holmia is forest?",
@@ -124,10 +124,10 @@ def test_no_member_may_be_named_by_a_wording() -> None:
 
 
 def test_writer_is_told_of_the_set_as_a_whole() -> None:
-    asked: list[dict] = []
+    requests: list[dict] = []
 
     def answer(request: Request) -> Message:
-        asked.append(prompts.unfence(request.messages[1].content) or {})
+        requests.append(prompts.unfence(request.messages[1].content) or {})
         fields: dict = {"wordings": [QUESTION]}
         if request.output and request.output.name == "choose":
             fields = {"grades": [5], "best": 1}
@@ -137,7 +137,7 @@ def test_writer_is_told_of_the_set_as_a_whole() -> None:
     context = RunContext(config=settings, llm=ScriptedLLM(answer), retriever=SHELF, lineage=LINEAGE)
     written = asyncio.run(write_question(GRAPH, settle(GRAPH)[1], context))
     assert written.question == QUESTION
-    steps = {step["id"]: step for step in asked[0]["steps"]}
+    steps = {step["id"]: step for step in requests[0]["steps"]}
     assert {steps[name.lower()]["about"] for name in LAKES} == {"one of [near]"}
     assert steps["z"]["computes"] == "the thing with the most among each of [near] (What share of [near] is forest?)"
 
@@ -162,8 +162,8 @@ def test_a_try_counts_if_it_saw_all_values_and_guessed_no_member(
 
 
 def test_another_passage_shows_a_set_only_if_it_names_every_member() -> None:
-    half = passage("atlas", "Atlas", "Vessland borders on Tarnia and Holmia.")
-    whole = passage("atlas", "Atlas", "Vessland borders on Brandia, Tarnia and Holmia.")
-    for source, step in ((half, None), (whole, 1)):
+    incomplete = passage("atlas", "Atlas", "Vessland borders on Tarnia and Holmia.")
+    complete = passage("atlas", "Atlas", "Vessland borders on Brandia, Tarnia and Holmia.")
+    for source, step in ((incomplete, None), (complete, 1)):
         verdict = build_verdict(DRAFT, make_rollout([source], queries=["Vessland"]), Grade(right=False, method="exact"))
         assert verdict.found_at[0] == step
