@@ -326,9 +326,9 @@ async def _ask_reader(
     if new:
         needed = {step_id for step in new for step_id in (step.id, *_operands(step))}
         cited = dict.fromkeys(step.citation.passage_id for step in graph.found if step.id in needed)
-        other_passages = await _find_other_passages(
-            [step for step in new if isinstance(step, FoundStep)], graph, context
-        )
+        # What other documents say of a member of a set is no other answer to the question.
+        may_differ = [step for step in new if isinstance(step, FoundStep) and not graph.member(step)]
+        other_passages = await _find_other_passages(may_differ, graph, context)
         messages = context.prompt(
             "oracle/steps",
             passages=[show_passage(passages[passage_id], numbered=True) for passage_id in cited],

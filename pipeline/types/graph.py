@@ -260,7 +260,7 @@ class Graph(Data):
         return next((member for needed in self.needed_by(step) if (member := _member(step, needed))), "")
 
     def subject(self, step: GraphStep) -> str:
-        """Return the subject of a step: the answer or member that it starts from, its `about`, or the title it cites."""
+        """Return the subject of a step: the answer or member that it starts from, its `about`, or its page's title."""
         if step.needs:
             return self.member(step) or self.by_id[step.needs[0]].answer
         return step.about or step.citation.title if isinstance(step, FoundStep) else step.answer
