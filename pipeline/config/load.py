@@ -44,8 +44,8 @@ _FORMER = {
     "checks.seeker_tries": "was removed, since nobody looks for shortcuts before the rollouts: leave it out",
     "loop.screen": "was removed, since the rollouts of a draft measure it too: leave it out",
     "loop.confirm": "was removed, since the rollouts of a draft measure it too: leave it out",
-    "checks.enabled": "is now called 'checks.enabled'",
-    "runtime": "is now called 'runtime'",
+    "checks.run": "is now called 'checks.enabled'",
+    "how": "is now called 'runtime'",
 }
 """Settings of earlier versions, and what became of them."""
 

@@ -247,12 +247,17 @@ def _round_to_whole(low: Fraction, high: Fraction, direction: str) -> Fraction:
 
 
 def _round_to_evidence(number: Fraction, width: Fraction, most_digits: int | None) -> tuple[Fraction, Fraction]:
-    """Round a number as its limits require, and return it with the unit to which it is rounded, or 0 if it is not."""
+    """Round a number as its limits require, and return it with the unit to which it is rounded, or 0 if it is not.
+
+    A number halfway between two is rounded more coarsely: some people round 2.125 up, others to the even digit.
+    """
     unit = _power_of_ten(width) if width else Fraction()
     if not unit and not _has_last_decimal(number):
         most_digits = most_digits or MOST_DIGITS
     if most_digits and number:
         unit = max(unit, _power_of_ten(abs(number)) / 10 ** (most_digits - 1))
+    while unit and (number / unit).denominator == 2:
+        unit *= 10
     return (floor(number / unit + Fraction(1, 2)) * unit if unit else number), unit
 
 

@@ -34,6 +34,8 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
             'checks.enabled=["seeker"]',
             "'seeker' was removed: every draft's graph and wording are reviewed; known: closed_book",
         ),
+        ('checks.run=["oracle"]', "^'checks.run' is now called 'checks.enabled'$"),
+        ("how.pairs=3", "^'how' is now called 'runtime'$"),
         ("checks.seeker_tries=3", "'checks.seeker_tries' was removed, since nobody looks for shortcuts"),
         ("loop.screen=1", "^'loop.screen' was removed, since the rollouts of a draft measure it too: leave it out$"),
         (

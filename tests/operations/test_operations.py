@@ -145,6 +145,17 @@ def test_limits_hold_everything_that_rounds_to_the_answer():
     assert outcome.interval.corners == (Fraction("145.5"), Fraction("146.5"))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "answer", "rounding"),
+    [("85,000", "40,000", "2.1", "the nearest 0.1"), ("86,000", "40,000", "2.15", "")],
+)
+def test_number_halfway_between_two_is_rounded_more_coarsely(first, second, answer, rounding):
+    """Some people round 2.125 up, others to the even digit."""
+    steps = make_found("a", first), make_found("b", second), make_computed("c", "ratio", "a", "b")
+    outcome = evaluate(Graph(steps=steps))["c"]
+    assert (outcome.answer, outcome.rounding) == (answer, rounding)
+
+
 def test_number_that_is_rounded_up_must_be_the_same_at_all_corners():
     steps = make_found("a", "44 %"), make_found("b", "2.2 %"), make_computed("c", "ratio", "a", "b", rounding="up")
     with pytest.raises(OperationError, match="allows 20 and 21"):
