@@ -94,7 +94,7 @@ def skipped_hops(draft: Draft, rollout: Rollout, found_at: Sequence[int | None])
     It found the evidence of a later hop before one of its queries or anything that it was shown named their answers. A
     rollout that names an answer unseen has recalled it (`recalled_hops`), which is no fault of the question.
     """
-    named_hops: set[int] = set()  # the hops of whose answers a query or an observation has named one
+    named_hops: set[int] = set()  # the hops with an answer that a query or an observation has named
     skipped: set[int] = set()
     step = 0
     for call, text in observations(rollout):

@@ -177,7 +177,7 @@ def _check_sets(graph: Graph) -> list[Problem]:
     """Check that each member of a set has steps of its own, since the question only describes the set."""
     problems = []
     for step in graph.found:
-        if not step.members:
+        if not step.members or step is graph.last:
             continue
         users = graph.users_of(step)
         starts = {graph.member(user) for user in users}
