@@ -97,6 +97,10 @@ def test_a_set_that_is_not_whole_is_sent_back(graph: Graph, problem_part: str) -
     assert any(problem_part in problem for problem in review(graph).problems)
 
 
+def test_a_list_that_ends_a_graph_needs_no_steps_of_its_members() -> None:
+    assert not any("no step starts" in problem for problem in review(Graph(steps=(make_set(),))).problems)
+
+
 def test_a_step_may_start_from_a_member_of_two_sets() -> None:
     other_list = passage("isle", "Isle", "Its neighbours are Holmia and Brandia.")
     neighbours_of_isle = FoundStep(
