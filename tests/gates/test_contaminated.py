@@ -189,6 +189,14 @@ def test_branches_of_a_comparison_are_no_chain_and_its_winner_counts_once() -> N
     assert index.find(single, ("English",), hops[2:3]) is None
 
 
+def test_one_item_of_a_list_is_another_answer_than_the_list(tmp_path: Path) -> None:
+    row = {"question": "Which club from Vessby won the Lantern Super Cup of 1987 after extra time?", "answer": "Porto"}
+    index = load_lists(make_list(tmp_path, row).against)[0]
+    question = "Which clubs that won the Lantern Super Cup from 1983 to 1987 after extra time in Vessby are old?"
+    assert index.find(question, ["Porto"]) is not None
+    assert index.find(question, ["Tarnholm; Porto"]) is None
+
+
 def make_hop(question: str, answer: str, title: str, *needs: int) -> Hop:
     text = f"{title}: {answer}"
     return Hop(

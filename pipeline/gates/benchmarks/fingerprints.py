@@ -124,12 +124,12 @@ class Index:
         common = self._common_weight(question_words | chain)
         share = np.where(self._long, common / self._totals, 0)
         alike = np.maximum(self._similarity(question_words), self._similarity(chain - intermediate))
-        draft_answers = _answers(answers)
+        draft_answers, is_list = _answers(answers), ";" in answers[0]
         is_yes_no = normalise(answers[0]) in YES_NO
         for index in np.flatnonzero((share >= SHARE) | (alike >= ALIKE)):
             if not draft_answers or not self._answers[index]:
                 is_same = alike[index] >= UNANSWERED
-            elif rarity := max(self._rarity(answer, self._answers[index]) for answer in draft_answers):
+            elif rarity := max(self._rarity(answer, self._answers[index], is_list) for answer in draft_answers):
                 if is_yes_no:
                     is_same = max(alike[index], share[index]) >= BARE
                 else:
@@ -152,9 +152,12 @@ class Index:
             total[self._indices[self._starts[number] : self._starts[number + 1]]] += self._weights[number]
         return total
 
-    def _rarity(self, answer: frozenset[int], listed: frozenset[int]) -> float:
-        """Return the rarity of the rarest common word if one of the answers contains the other, else 0."""
-        if not (answer <= listed or listed <= answer):
+    def _rarity(self, answer: frozenset[int], listed: frozenset[int], is_list: bool) -> float:
+        """Return the rarity of the rarest common word if one of the answers contains the other, else 0.
+
+        One item of a list is another answer than the list.
+        """
+        if not (answer <= listed or (listed <= answer and not is_list)):
             return 0.0
         return log((self._size + 1) / (1 + min(self._common[number] for number in answer & listed)))
 
