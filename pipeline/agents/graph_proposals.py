@@ -36,7 +36,7 @@ class ProposedStep(Data):
         "one member of a set: that member, as the set has it.",
     )
     population: str = Field("", description="Of a value: which group it describes, such as births in Japan.")
-    time: str = Field("", description="Of a value: which time it describes, such as 2019 or a year.")
+    time: str = Field("", description="Of a value: when it was so, such as 2019; empty if no sentence says.")
     is_exact: bool = Field(
         False, description="Of a value: true if it is defined (a limit, a price), not measured or rounded."
     )
