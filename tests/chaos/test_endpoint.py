@@ -73,7 +73,7 @@ async def _run_seeds(seeds: Iterable[Seed], context: RunContext) -> list[Record]
 
 
 def make_config(server: FaultyServer, out: Path, **how: Any) -> RunConfig:
-    limits = {"timeout_seconds": 2.0, "concurrency": 8}
+    limits = {"timeout_seconds": 5.0, "concurrency": 8}
     model = {"provider": "openai", "model": "embedded", "base_url": server.url, "limits": limits}
     prices = {"prompt": 1.0, "completion": 2.0}
     return build(
